@@ -3,21 +3,30 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
 use super::pack_options::{PackError, PackErrorKind, PackOptions, PackProgress};
-use super::pipeline::{self, GAIN_MIN, Limited, Made, Piece, PieceDigest, PieceHasher, codec, copy};
+use super::pipeline::{
+    self, GAIN_MIN, Limited, Made, Piece, PieceDigest, PieceHasher, PieceLengths, codec, copy, piece_lengths,
+};
 use super::planned::{How, PlannedArchive, PlannedFile};
+use crate::content::BytesKey;
 use crate::content::codec::Stream;
 use crate::format::write::{Block, NewEntry, NewKind};
 use crate::shown::Shown;
+use crate::system::once_per_file::OncePerFile;
 use crate::system::parallel::try_in_parallel;
 use crate::texture::dds::Texture;
 use crate::texture::file_header::{FileHeader, HEADER_MAX};
+use crate::vfs::file::SharedBytes;
 use crate::vfs::opened_archive::{StoredEntry, stored_entries};
-use crate::vfs::{OpenOptions, VfsFile};
+use crate::vfs::{OpenOptions, Vfs, VfsFile};
+
+/// Number of bytes of an archive that are copied within it at a time.
+const COPY_LEN: u64 = 1 << 20;
 
 /// What was written of an archive.
 pub(super) struct Written {
@@ -73,26 +82,38 @@ pub(super) fn write(
         compressed: 0,
         shared: 0,
     };
-    pipeline::run(&files, (archive.kind, options.level, options.threads), |index, made| {
-        let (file, before) = (files[index], writer.at);
-        let placed = match made {
-            Made::Pieces(pieces) => {
-                let digests = pieces.iter().map(|piece| piece.digest).collect();
-                let blocks =
-                    pieces.iter().map(|piece| writer.add(file, piece)).collect::<Result<Vec<_>, _>>()?;
-                (blocks, digests)
-            }
-            Made::Large => {
-                let (block, digest) = writer.add_large(file, options)?;
-                (vec![block], vec![digest])
-            }
-        };
-        let is_packed = placed.0.iter().any(|block| block.is_packed);
-        written.shared += usize::from(writer.at == before && file.size > 0);
-        written.compressed += usize::from(is_packed);
-        written.stored += usize::from(!is_packed);
-        (blocks[order[index]], written.digests[ids[index]]) = placed;
-        progress(file.size);
+    let twins = twins(&files);
+    let own: Vec<usize> = (0..files.len()).filter(|&index| twins[index].is_none()).collect();
+    let read: Vec<&PlannedFile> = own.iter().map(|&index| files[index]).collect();
+    pipeline::run(&read, (archive.kind, options.level, options.threads), |nth, made| {
+        let mut made = Some(made);
+        // A file, and those behind it that have the bytes of an earlier one.
+        for index in own[nth]..own.get(nth + 1).copied().unwrap_or(files.len()) {
+            let (file, before) = (files[index], writer.at);
+            let placed = match made.take() {
+                Some(Made::Pieces(pieces)) => {
+                    let digests = pieces.iter().map(|piece| piece.digest).collect();
+                    let blocks = pieces.iter().map(|piece| writer.add(file, piece));
+                    (blocks.collect::<Result<Vec<_>, _>>()?, digests)
+                }
+                Some(Made::Large) => {
+                    let (block, digest) = writer.add_large(file, options)?;
+                    (vec![block], vec![digest])
+                }
+                None => {
+                    let twin = twins[index].unwrap_or(own[nth]);
+                    let blocks = blocks[order[twin]].iter();
+                    let blocks = blocks.map(|&block| writer.add_again(files[twin], block, file));
+                    (blocks.collect::<Result<Vec<_>, _>>()?, written.digests[ids[twin]].clone())
+                }
+            };
+            let is_packed = placed.0.iter().any(|block| block.is_packed);
+            written.shared += usize::from(writer.at == before && file.size > 0);
+            written.compressed += usize::from(is_packed);
+            written.stored += usize::from(!is_packed);
+            (blocks[order[index]], written.digests[ids[index]]) = placed;
+            progress(file.size);
+        }
         Ok(())
     })?;
     let end = writer.at;
@@ -112,6 +133,17 @@ pub(super) fn write(
         out.flush()
     })?;
     Ok(written)
+}
+
+/// For each of some files, an earlier one that has the same bytes and is stored alike. Only that is read.
+fn twins(files: &[&PlannedFile]) -> Vec<Option<usize>> {
+    let shared = SharedBytes::among(files.iter().map(|file| &file.file));
+    let mut firsts = HashMap::new();
+    let twin = |(index, file): (usize, &&PlannedFile)| {
+        let first = *firsts.entry((shared.key(&file.file)?, file.how)).or_insert(index);
+        (first != index).then_some(first)
+    };
+    files.iter().enumerate().map(twin).collect()
 }
 
 impl Writer<'_> {
@@ -154,6 +186,36 @@ impl Writer<'_> {
             self.known.insert(key, block);
         }
         Ok(block)
+    }
+
+    /// Adds a file with the bytes of an earlier one. If names are embedded, its data follows its own name.
+    fn add_again(
+        &mut self,
+        earlier: &PlannedFile,
+        block: Block,
+        file: &PlannedFile,
+    ) -> Result<Block, PackError> {
+        if !self.embeds_names {
+            return Ok(block);
+        }
+        let start = block.offset + self.prefix(earlier, block.size, block.is_packed).len() as u64;
+        let end = block.offset + u64::from(block.len);
+        let prefix = self.prefix(file, block.size, block.is_packed);
+        self.do_io(|out| {
+            out.write_all(&prefix)?;
+            // The earlier data may not be in the file yet.
+            out.flush()?;
+            let (archive, mut at) = (*out.get_ref(), start);
+            let mut bytes = vec![0; (end - start).min(COPY_LEN) as usize];
+            while at < end {
+                let piece = &mut bytes[..(end - at).min(COPY_LEN) as usize];
+                archive.read_exact_at(piece, at)?;
+                out.write_all(piece)?;
+                at += piece.len() as u64;
+            }
+            Ok(())
+        })?;
+        self.block(prefix.len() as u64 + (end - start), block.size, block.is_packed)
     }
 
     /// The block of what was just written.
@@ -249,16 +311,26 @@ pub(super) fn compare(
     path: &Path,
     progress: &PackProgress<'_>,
 ) -> Result<(), PackError> {
-    let differs = |what: String| {
-        let name = archive.name.shown();
-        PackError::new(PackErrorKind::Differs, format!("{name}: not written: read back, {what}"))
-    };
     // Its names are compared as bytes, so that no code page matters.
     let opened = OpenOptions::new().with("encoding", options.encoding.name()).open([path]);
-    let vfs = opened.map_err(|error| differs(error.to_string()))?;
-    let stored = vfs.store().archive(0).ok_or_else(|| differs("it is no archive".to_owned()))?;
-    let (_, stored) =
-        stored_entries(stored, &vfs.opened().options).map_err(|error| differs(error.to_string()))?;
+    let compared = opened
+        .map_err(|error| error.to_string())
+        .and_then(|vfs| compare_with(archive, digests, &vfs, progress));
+    compared.map_err(|what| {
+        let name = archive.name.shown();
+        PackError::new(PackErrorKind::Differs, format!("{name}: not written: read back, {what}"))
+    })
+}
+
+/// Compares an open archive with what was read of the sources of a planned one. Fails with what differs.
+fn compare_with(
+    archive: &PlannedArchive,
+    digests: &[Vec<PieceDigest>],
+    vfs: &Vfs,
+    progress: &PackProgress<'_>,
+) -> Result<(), String> {
+    let stored = vfs.store().archive(0).ok_or("it is no archive")?;
+    let (_, stored) = stored_entries(stored, &vfs.opened().options).map_err(|error| error.to_string())?;
     let mut found: Vec<Option<VfsFile>> = vec![None; stored.len()];
     for file in vfs.files() {
         let entry = file.entry().entry as usize;
@@ -266,12 +338,12 @@ pub(super) fn compare(
     }
     if stored.len() != archive.files.len() {
         let planned = archive.files.len();
-        return Err(differs(format!("it has {} files instead of {planned}", stored.len())));
+        return Err(format!("it has {} files instead of {planned}", stored.len()));
     }
     let records = archive.layout.files();
     for (record, stored) in records.iter().zip(&stored) {
         if !has_name(record, stored) {
-            return Err(differs(format!("it lacks {}", archive.files[record.id].path.shown())));
+            return Err(format!("it lacks {}", archive.files[record.id].path.shown()));
         }
     }
     // In the order of the data.
@@ -281,16 +353,17 @@ pub(super) fn compare(
         .into_iter()
         .filter_map(|at| Some((records.get(at)?.id, at)))
         .map(|(id, at)| {
-            let lacks = || differs(format!("it lacks {}", archive.files[id].path.shown()));
+            let lacks = || format!("it lacks {}", archive.files[id].path.shown());
             found.get_mut(at).and_then(Option::take).map(|found| (id, found)).ok_or_else(lacks)
         })
         .collect::<Result<_, _>>()?;
+    let read_back = ReadBack::of(order.iter().map(|(_, found)| found));
     try_in_parallel(order.len(), &|| {}, |index| {
         let (id, found) = &order[index];
         let file = &archive.files[*id];
-        let compared = compare_file(file, &digests[*id], found);
+        let compared = read_back.compare(file, &digests[*id], found);
         progress(file.size);
-        compared.map_err(|what| differs(format!("{}: {what}", file.path.shown())))
+        compared.map_err(|what| format!("{}: {what}", file.path.shown()))
     })
     .map(drop)
 }
@@ -308,19 +381,40 @@ fn has_name(planned: &NewEntry, stored: &StoredEntry) -> bool {
     is_name && stored.hash == planned_hash
 }
 
-/// Compares a file of an archive with what was read of its source.
-pub(super) fn compare_file(
-    file: &PlannedFile,
-    digests: &[PieceDigest],
-    found: &VfsFile,
-) -> Result<(), String> {
-    let mut hasher = PieceHasher::of(file);
-    found.write_to(&mut hasher).map_err(|error| error.to_string())?;
-    if hasher.digests != digests || hasher.beyond > 0 {
-        return Err("its bytes differ from those of the source".into());
+/// The digests of files of an archive that is read back, each made once for all names of the same bytes.
+pub(super) struct ReadBack {
+    shared: SharedBytes,
+    digests: OncePerFile<Result<Vec<PieceDigest>, String>, (BytesKey, PieceLengths)>,
+}
+
+impl ReadBack {
+    pub(super) fn of<'f>(files: impl IntoIterator<Item = &'f VfsFile>) -> Self {
+        Self { shared: SharedBytes::among(files), digests: OncePerFile::default() }
     }
+
+    /// Compares a file of an archive with what was read of its source.
+    pub(super) fn compare(
+        &self,
+        file: &PlannedFile,
+        digests: &[PieceDigest],
+        found: &VfsFile,
+    ) -> Result<(), String> {
+        const DIFFERENT: &str = "its bytes differ from those of the source";
+        let lengths = piece_lengths(file);
+        let of_found = self.digests.of(self.shared.key(found).map(|key| (key, lengths.clone())), || {
+            let mut hasher = PieceHasher::new(lengths);
+            found.write_to(&mut hasher).map_err(|error| error.to_string())?;
+            if hasher.beyond > 0 { Err(DIFFERENT.into()) } else { Ok(hasher.digests) }
+        })?;
+        if of_found == digests { compare_header(file, found) } else { Err(DIFFERENT.into()) }
+    }
+}
+
+/// Compares the header that a texture of an archive is shown with.
+fn compare_header(file: &PlannedFile, found: &VfsFile) -> Result<(), String> {
     let (Some(parts), How::Texture) = (&file.parts, file.how) else { return Ok(()) };
-    let mut head = vec![0; HEADER_MAX];
+    // No more than the header, so that no texels are decoded.
+    let mut head = vec![0; usize::try_from(parts.texture.header_len()).unwrap_or(0).min(HEADER_MAX)];
     let len = found.read_at(0, &mut head).map_err(|error| error.to_string())?;
     let header = FileHeader::parse(&head[..len], found.shown_size()).map_err(|error| error.to_string())?;
     if found.size().ok() != Some(header.len + parts.texels) {
@@ -336,4 +430,42 @@ pub(super) fn compare_file(
         }
     };
     if is_equal { Ok(()) } else { Err("its header states another texture".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::pack::Plan;
+
+    #[test]
+    fn an_extent_of_many_names_is_decoded_once_and_read_back_once() {
+        const SIZE: usize = 200_000;
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("mod/meshes")).unwrap();
+        let bytes: Vec<u8> = (0..SIZE).map(|at| (at / 7 % 251) as u8).collect();
+        for name in 0..30 {
+            fs::write(dir.path().join(format!("mod/meshes/{name}.nif")), &bytes).unwrap();
+        }
+        for (game, name) in [("fallout4", "Mod - Main.ba2"), ("skyrimse", "Mod.bsa")] {
+            let options = PackOptions::new(game).unwrap().name("Mod");
+            let plan = |source: &Path| {
+                let vfs = OpenOptions::new().open([source]).unwrap();
+                (Plan::new(&vfs, &options).unwrap(), vfs)
+            };
+            plan(&dir.path().join("mod")).0.write(&dir.path().join("first")).unwrap();
+            let (plan, source) = plan(&dir.path().join("first").join(name));
+            let archive = &plan.archives[0];
+            let path = dir.path().join("second");
+            let file = File::create(&path).unwrap();
+            let written = write(archive, &options, (&file, &path), &|_| {}).unwrap();
+            assert_eq!((archive.files.len(), written.shared), (30, 29), "{game}");
+            assert_eq!(source.store().decoded_bytes(), SIZE as u64, "{game}");
+            let read_back = OpenOptions::new().open([&path]).unwrap();
+            compare_with(archive, &written.digests, &read_back, &|_| {}).unwrap();
+            assert_eq!(read_back.store().decoded_bytes(), SIZE as u64, "{game}");
+            assert_eq!(fs::read(&path).unwrap(), fs::read(dir.path().join("first").join(name)).unwrap());
+        }
+    }
 }

@@ -335,6 +335,9 @@ impl<W: Write> Write for Limited<'_, W> {
     }
 }
 
+/// The length of a header, and those of the pieces behind it, in bytes.
+pub(super) type PieceLengths = (u64, Vec<u64>);
+
 /// Hashes the pieces of a file that is read in order. Bytes before the first and after the last piece count
 /// for none.
 pub(super) struct PieceHasher {
@@ -349,7 +352,7 @@ pub(super) struct PieceHasher {
 
 impl PieceHasher {
     /// A hasher of pieces of these lengths, behind a header.
-    pub(super) fn new(header: u64, mut lengths: Vec<u64>) -> Self {
+    pub(super) fn new((header, mut lengths): PieceLengths) -> Self {
         lengths.reverse();
         let mut hasher =
             Self { skip: header, left: lengths, hash: Sha256::new(), digests: Vec::new(), beyond: 0 };
@@ -357,19 +360,19 @@ impl PieceHasher {
         hasher
     }
 
-    /// The pieces of a planned file, as an archive shows it.
-    pub(super) fn of(file: &PlannedFile) -> Self {
-        match (&file.parts, file.how) {
-            (Some(parts), How::Texture) => Self::new(parts.texture.header_len(), lengths(parts)),
-            _ => Self::new(0, vec![file.size]),
-        }
-    }
-
     fn end_pieces(&mut self) {
         while self.left.last() == Some(&0) {
             self.left.pop();
             self.digests.push(std::mem::take(&mut self.hash).finalize().into());
         }
+    }
+}
+
+/// The lengths of the pieces of a planned file, as an archive shows it.
+pub(super) fn piece_lengths(file: &PlannedFile) -> PieceLengths {
+    match (&file.parts, file.how) {
+        (Some(parts), How::Texture) => (parts.texture.header_len(), lengths(parts)),
+        _ => (0, vec![file.size]),
     }
 }
 
@@ -407,7 +410,7 @@ mod tests {
     fn pieces_are_hashed_apart_in_whatever_steps_they_come() {
         let bytes: Vec<u8> = (0..100).collect();
         for step in [1, 7, 100] {
-            let mut hasher = PieceHasher::new(10, vec![0, 20, 0, 60, 0]);
+            let mut hasher = PieceHasher::new((10, vec![0, 20, 0, 60, 0]));
             bytes.chunks(step).for_each(|step| hasher.write_all(step).unwrap());
             let digest =
                 |range: std::ops::Range<usize>| -> PieceDigest { Sha256::digest(&bytes[range]).into() };

@@ -51,7 +51,7 @@ pub struct PlannedFile {
 }
 
 /// How a file is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum How {
     /// As it is.
     Stored,

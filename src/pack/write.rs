@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, FileType, Stat};
 
-use super::archive_writer::{self, Written, compare_file};
+use super::archive_writer::{self, ReadBack, Written};
 use super::pack_options::{PackError, PackErrorKind, PackProgress};
 use super::pipeline;
 use super::plan::Plan;
@@ -417,16 +417,19 @@ impl Plan {
                 planned.entry(file.path.to_ascii_lowercase()).or_default().push((nth, id));
             }
         }
-        let is_packed = |found: &VfsFile| {
+        let is_packed = |read_back: &ReadBack, found: &VfsFile| {
             let places = planned.get(&found.path().to_ascii_lowercase());
             places.into_iter().flatten().any(|&(nth, id)| {
                 let file = &self.archives[nth].files[id];
-                written.is_none_or(|written| compare_file(file, &written[nth].digests[id], found).is_ok())
+                written
+                    .is_none_or(|written| read_back.compare(file, &written[nth].digests[id], found).is_ok())
             })
         };
         let lost = |options: OpenOptions| -> Option<Vec<String>> {
             let vfs = options.open([&archive]).ok()?;
-            Some(vfs.files().filter(|found| !is_packed(found)).map(|found| found.path()).collect())
+            let files: Vec<VfsFile> = vfs.files().collect();
+            let read_back = ReadBack::of(&files);
+            Some(files.iter().filter(|found| !is_packed(&read_back, found)).map(VfsFile::path).collect())
         };
         // Sources and the archive may have been read with different code pages.
         let lost_as_packed = lost(OpenOptions::new().with("encoding", self.options.encoding.name()))?;

@@ -125,7 +125,7 @@ impl<'f> NewFile<'f> {
     /// killed process leaves nothing behind.
     pub(crate) fn make(folder: &'f OwnedFd, mode: u32, needs_names: &NeedsNames) -> io::Result<Self> {
         let mut name = part_name();
-        let (flags, mode) = (OFlags::WRONLY | OFlags::CLOEXEC, Mode::from_raw_mode(mode));
+        let (flags, mode) = (OFlags::RDWR | OFlags::CLOEXEC, Mode::from_raw_mode(mode));
         if !needs_names.is_needed.load(Ordering::Relaxed) {
             match rustix::fs::openat(folder, c".", flags | OFlags::TMPFILE, mode) {
                 Ok(file) => return Ok(Self { folder, file: file.into(), name, has_name: false }),

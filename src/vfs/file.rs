@@ -1,5 +1,6 @@
 //! A file of the tree.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -246,7 +247,7 @@ impl VfsFile {
     }
 
     /// What decides the bytes, for work that is done once for all files with the same bytes. `None` if the
-    /// file is short, or cannot be statted.
+    /// file is short, or cannot be statted. [`SharedBytes`] asks only files that may have the same bytes.
     pub(crate) fn bytes_key(&self) -> Option<BytesKey> {
         self.stored().bytes_key()
     }
@@ -502,6 +503,25 @@ impl VfsLayer {
     /// The position among the layers; the lowest layer has 0.
     pub fn number(&self) -> usize {
         usize::from(self.number)
+    }
+}
+
+/// Which of some files may have the bytes of another of them: loose files, which links may lead to, and those
+/// of an archive whose data begins where that of another does. Thousands of names can share one extent, and
+/// what is done with its bytes is done once.
+pub(crate) struct SharedBytes(HashMap<(u16, u64), usize>);
+
+impl SharedBytes {
+    pub(crate) fn among<'f>(files: impl IntoIterator<Item = &'f VfsFile>) -> Self {
+        let mut at = HashMap::new();
+        files.into_iter().for_each(|file| *at.entry(file.place()).or_default() += 1);
+        Self(at)
+    }
+
+    /// As [`VfsFile::bytes_key`]; also `None` for a file that shares its bytes with no other.
+    pub(crate) fn key(&self, file: &VfsFile) -> Option<BytesKey> {
+        let has_others = || self.0.get(&file.place()).is_some_and(|&count| count > 1);
+        (file.layer().is_folder() || has_others()).then(|| file.bytes_key()).flatten()
     }
 }
 

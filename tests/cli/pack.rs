@@ -187,6 +187,29 @@ fn equal_data_is_stored_once_among_files_of_one_rule() {
 }
 
 #[test]
+fn links_to_one_file_are_packed_as_copies_of_it_are() {
+    let texture = [dds::header(dds::BC1, 512, 512, 1, false), text(1, 131_072)].concat();
+    let bytes_of = |is_linked: bool| {
+        let dir = with_files(&[("textures/b.dds", &texture), ("textures/m.dds", &text(2, 100_000))]);
+        for name in ["a", "c", "z"] {
+            let (from, to) =
+                (dir.path("MyMod/textures/b.dds"), dir.path(&format!("MyMod/textures/{name}.dds")));
+            if is_linked { fs::hard_link(from, to).unwrap() } else { fs::write(to, &texture).unwrap() }
+        }
+        // With names embedded before the data, and without; as pieces, and as files.
+        let games = ["skyrim", "falloutnv", "skyrimse", "fallout4"];
+        games.map(|game| {
+            pack(&dir, game, &["--overwrite", "--odd-textures=general"]);
+            names(&dir.path("out"))
+                .iter()
+                .map(|it| fs::read(dir.path("out").join(it)).unwrap())
+                .collect::<Vec<_>>()
+        })
+    };
+    assert!(bytes_of(true) == bytes_of(false));
+}
+
+#[test]
 fn empty_files_are_packed_and_empty_folders_are_not() {
     let dir = with_files(&[("meshes/a.nif", b""), ("textures/b.dds", b"")]);
     fs::create_dir(dir.path("MyMod/empty")).unwrap();

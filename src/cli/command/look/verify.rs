@@ -1,6 +1,6 @@
 //! `bsafs verify`: decodes every file and lists the damaged ones.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -30,6 +30,7 @@ use crate::system::disk_id::DiskId;
 use crate::system::once_per_file::OncePerFile;
 use crate::system::parallel::in_parallel;
 use crate::system::text::count;
+use crate::vfs::file::SharedBytes;
 use crate::vfs::opened_archive::unreadable;
 use crate::vfs::opening::named_folder::NamedFolder;
 use crate::vfs::sources::profile::SourceSet;
@@ -303,11 +304,10 @@ fn findings(source: &Path, mut files: Vec<VfsFile>, mut notes: Vec<Note>, unseen
     let total = || files.iter().map(VfsFile::disk_size).sum();
     let advance = progress::bytes("verifying", files.len(), total);
     let once = OncePerFile::default();
-    let is_shared = sharing(&files);
+    let shared = SharedBytes::among(&files);
     let checked = in_parallel(files.len(), &|| {}, |index| {
         let file = &files[index];
-        let key = if is_shared[index] { file.bytes_key() } else { None };
-        let checked = once.of(key, || CheckedBytes::of(file));
+        let checked = once.of(shared.key(file), || CheckedBytes::of(file));
         advance(file.disk_size());
         checked
     });
@@ -372,16 +372,6 @@ fn cut_texture(mut first: &[u8], len: u64) -> Option<String> {
 
 fn is_texture(file: &VfsFile) -> bool {
     file.name().last_chunk::<4>().is_some_and(|end| end.eq_ignore_ascii_case(b".dds"))
-}
-
-/// Which of the files may share their bytes with others: loose files, which links may lead to, and those of
-/// an archive whose data begins where that of others does.
-fn sharing(files: &[VfsFile]) -> Vec<bool> {
-    let mut at: HashMap<(u16, u64), usize> = HashMap::new();
-    for file in files {
-        *at.entry(file.place()).or_default() += 1;
-    }
-    files.iter().map(|file| file.layer().is_folder() || at[&file.place()] > 1).collect()
 }
 
 /// Whether archives are opened, and are no ordinary files.
