@@ -10,7 +10,7 @@ use signal_hook::low_level::emulate_default_handler;
 
 use super::exit::{Exit, Failure};
 use crate::system::new_file::remove_temporary;
-use crate::system::paths::PATH_MAX;
+use crate::system::walk::PATH_MAX;
 use crate::system::{memory, process};
 
 const NO_PROC: &str =

@@ -15,8 +15,8 @@ use crate::fuse::unmount;
 use crate::shown::Shown;
 use crate::system::folder_lock;
 use crate::system::mountinfo::{self, MountEntry};
+use crate::system::owners::open_mount;
 use crate::system::place::Place;
-use crate::system::root_only::open_mount;
 use crate::system::subprocess::Program;
 use crate::vfs::sources::folder_name;
 

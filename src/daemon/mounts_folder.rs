@@ -18,8 +18,8 @@ use crate::failure::{Exit, Failure};
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
 use crate::system::folder_lock;
+use crate::system::owners::written_by_others;
 use crate::system::place::Place;
-use crate::system::root_only::written_by_others;
 
 /// How long to wait for another process that mounts.
 const LOCK_TIME: Duration = Duration::from_secs(120);

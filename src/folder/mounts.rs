@@ -12,8 +12,8 @@ use rustix::io::Errno;
 use crate::system::covered::uncovered;
 use crate::system::disk_id::DiskId;
 use crate::system::memory;
+use crate::system::owners;
 use crate::system::paths::path_of_open;
-use crate::system::root_only;
 use crate::system::sync::Mutex;
 
 /// Keeps a path beneath its starting descriptor. The scan has already resolved all links.
@@ -160,7 +160,7 @@ pub(super) struct Mounts(Mutex<HashMap<u64, Weak<Root>>>);
 /// reads, of the type `fuseblk`, waits for nobody else.) The caller must then drop the descriptor: while it
 /// is open, the mount cannot be unmounted.
 pub(super) fn refused(fd: &OwnedFd, device: u64) -> Option<&'static str> {
-    match root_only::mount_of(fd.as_fd()) {
+    match owners::mount_of(fd.as_fd()) {
         Some(mounted) if mounted.is_fuse() => Some("FUSE"),
         Some(mounted) => REFUSED.into_iter().find(|refused| *refused == mounted.kind),
         // Detached meanwhile, or beyond the folder that is `/` for this process. Only disks have a major

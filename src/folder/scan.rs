@@ -23,13 +23,15 @@ use super::notes::{Notes, Why};
 use super::open_files::OpenFiles;
 use super::whiteouts::{Mark, is_opaque};
 use crate::limits::{FOLDER_ENTRIES_MAX, LINKED_FOLDER_MAX};
-use crate::system::covered::{is_mountpoint, uncovered_target};
+use crate::system::covered::is_mountpoint;
 use crate::system::disk_id::{DiskId, is_removed};
 use crate::system::memory;
 use crate::system::mountinfo::ForeignMounts;
 use crate::system::once_per_file::OncePerFile;
-use crate::system::paths::{self, PATH_MAX, enters_any, path_of_open};
-use crate::system::root_only::{Liars, may_others_add, only_root_decides};
+use crate::system::owners::{Liars, may_others_add};
+use crate::system::paths::{self, enters_any, path_of_open};
+use crate::system::root_only::only_root_decides;
+use crate::system::walk::{PATH_MAX, uncovered_target};
 
 /// Maximum depth, as for names in archives. Other programs cannot walk deeper trees.
 const DEPTH_MAX: u8 = 64;

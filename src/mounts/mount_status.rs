@@ -22,7 +22,7 @@ use crate::shown::{Shown, excerpt};
 use crate::system::credentials::Credentials;
 use crate::system::edit_mount;
 use crate::system::mountinfo::{self, MountEntry};
-use crate::system::root_only::open_mount;
+use crate::system::owners::open_mount;
 use crate::system::subprocess::Program;
 use crate::system::walk::first_on_the_way;
 

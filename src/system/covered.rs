@@ -9,8 +9,6 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use super::walk::resolve_links;
-
 /// The folder that the mount of this process covers; empty until it is about to be mounted. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Covered(Arc<OnceLock<CoveredFolder>>);
@@ -57,7 +55,7 @@ impl Covered {
     }
 
     /// A path that opens what is at `path` on the disk, although the mount covers it. A path that
-    /// enters the mountpoint through a link is not recognised; call [`resolve_links`] first.
+    /// enters the mountpoint through a link is not recognised; resolve its links first.
     pub fn uncovered<'a>(&self, path: &'a Path) -> Cow<'a, Path> {
         self.0.get().and_then(|covered| covered.beneath(path)).map_or(Cow::Borrowed(path), Cow::Owned)
     }
@@ -73,16 +71,14 @@ pub fn is_mountpoint(path: &Path) -> bool {
     OF_PROCESS.is_mountpoint(path)
 }
 
+/// Whether a path begins with that of the mountpoint.
+pub fn is_beneath(path: &Path) -> bool {
+    OF_PROCESS.0.get().is_some_and(|covered| path.starts_with(&covered.path))
+}
+
 /// Calls [`Covered::uncovered`] on the process's value.
 pub fn uncovered(path: &Path) -> Cow<'_, Path> {
     OF_PROCESS.uncovered(path)
-}
-
-/// A path that opens the target of a link, if that is an absolute path below the mountpoint. `link`
-/// is the content of the link.
-pub fn uncovered_target(link: &Path) -> Option<PathBuf> {
-    let covered = OF_PROCESS.0.get().filter(|covered| link.starts_with(&covered.path))?;
-    covered.beneath(&resolve_links(link, |_, _| {}))
 }
 
 impl CoveredFolder {

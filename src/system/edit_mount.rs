@@ -13,7 +13,8 @@ use rustix::fs::{major, minor};
 use rustix::process::geteuid;
 
 use super::mountinfo::{self, MountEntry, topmost};
-use super::root_only::{Liars, only_root_decides};
+use super::owners::Liars;
+use super::root_only::only_root_decides;
 
 /// The mount's folder in the made folder.
 pub const LOWER: &str = "lower";

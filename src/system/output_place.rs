@@ -15,7 +15,8 @@ use rustix::process::geteuid;
 
 use super::disk_id::DiskId;
 use super::new_file::{NeedsNames, NewFile, in_the_way, stat_in};
-use super::root_only::{self, Liar};
+use super::owners;
+use super::owners::Liar;
 use super::walk::{FOLDER, LastLink, Missing, Walk, enter, is_link, is_proc};
 use super::whole_file::read_stream;
 
@@ -208,7 +209,7 @@ fn may_lie(folder: impl AsFd) -> bool {
 
 /// Whether another user can make names in a folder.
 fn may_others_add(folder: &OwnedFd) -> bool {
-    may_lie(folder) || fstat(folder).map_or(true, |it| root_only::may_others_add(&it, geteuid()))
+    may_lie(folder) || fstat(folder).map_or(true, |it| owners::may_others_add(&it, geteuid()))
 }
 
 #[cfg(test)]

@@ -11,10 +11,7 @@ use rustix::io::Errno;
 use super::asleep;
 use super::covered::uncovered;
 use super::mountinfo::ForeignMounts;
-use super::walk::first_on_the_way;
-
-/// Maximum length of a path that the system accepts, without the NUL.
-pub(crate) const PATH_MAX: usize = 4095;
+use super::walk::{PATH_MAX, first_on_the_way};
 
 /// The absolute form of a path, without `..` where that is certain to lead to the same place: after a folder
 /// that is no link. So the path stays valid if the folder of a detour is renamed.

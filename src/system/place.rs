@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use rustix::process::{Uid, geteuid};
 
 use super::mountinfo::{self, MountEntry, mount_id};
-use super::root_only::written_by_others;
+use super::owners::written_by_others;
 use super::walk::{LastLink, Missing, Walk, current_path, refusal};
 
 /// Flags for the end of the way. Without `O_DIRECTORY`, which would make autofs mount and so wait for this

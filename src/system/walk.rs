@@ -9,6 +9,7 @@
 //! only its own links in folders that only root can change, other users follow their own and those of root.
 //! What only root decides, root mounts on and writes to. `Walk::theirs` is where that ends.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -24,15 +25,16 @@ use rustix::io::Errno;
 use rustix::process::{Uid, geteuid};
 
 use super::asleep;
-use super::covered::uncovered;
+use super::covered::{is_beneath, uncovered};
 use super::mountinfo::{ForeignMounts, mount_id};
 use super::new_file::{in_the_way, stat_in};
-use super::paths::PATH_MAX;
+use super::owners::{Liar, Liars, is_ours, may_others_exchange, written_by_others};
 use super::process::is_in_user_namespace;
-use super::root_only::{Liar, Liars, is_ours, may_others_exchange, written_by_others};
 use crate::limits::LINK_PATHS_MAX;
 use crate::shown::Shown;
 
+/// Maximum length of a path that the system accepts, without the NUL.
+pub(crate) const PATH_MAX: usize = 4095;
 /// Maximum number of links that the system follows in one path.
 const LINKS_MAX: u32 = 40;
 /// Maximum number of names of a path that [`LinkWalk`] follows, those of links in it included. A settings
@@ -185,6 +187,18 @@ pub(crate) fn first_on_the_way<T>(path: &Path, mut find: impl FnMut(&Path) -> Op
 /// 128 names stays as it is, `..` included.
 pub fn resolve_links(path: &Path, mut visit: impl FnMut(&Path, &OsStr)) -> PathBuf {
     LinkWalk::default().follow(path, &mut visit)
+}
+
+/// A path that opens the target of a link, if that is an absolute path below the mountpoint. `link`
+/// is the content of the link.
+pub fn uncovered_target(link: &Path) -> Option<PathBuf> {
+    if !is_beneath(link) {
+        return None;
+    }
+    match uncovered(&resolve_links(link, |_, _| {})) {
+        Cow::Owned(path) => Some(path),
+        Cow::Borrowed(_) => None,
+    }
 }
 
 /// Follows links like [`resolve_links`], for many paths. Folders that several paths have in common are

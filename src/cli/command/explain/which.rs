@@ -37,7 +37,7 @@ use crate::game::{Deployments, is_data_folder};
 use crate::mounts::mount_status::{Answering, StatusError};
 use crate::shown::{Shown, excerpt};
 use crate::system::mountinfo::{self, MountEntry};
-use crate::system::root_only::mount_of;
+use crate::system::owners::mount_of;
 use crate::vfs::Vfs;
 
 /// Print which archive a file inside a mount comes from, and what it hides
