@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use super::fate::Fate;
 use crate::content::BytesKey;
 use crate::game::{Deployments, LoadOrder, OrderLayer};
 use crate::shown::Shown;
@@ -239,13 +240,28 @@ pub(crate) struct Groups {
     numbers: RefCell<HashMap<(usize, String), usize>>,
 }
 
-/// A copy in a mod that a manager did not deploy, because it deployed the path from another mod.
+/// A copy that no layer shows, although a layer has another one of its path.
 #[derive(Clone, Debug)]
-pub(crate) struct Undeployed {
-    /// The folder of the mod.
+pub(crate) struct OutsideCopy {
+    /// [`Fate::Ignored`] for a loose file that the game ignores because of its settings; [`Fate::Loses`] for
+    /// one that a manager did not deploy, because it deployed the path from another mod.
+    pub(crate) fate: Fate,
+    /// The layer or the folder of the mod that has the copy.
     pub(crate) folder: PathBuf,
-    /// The number of the group of the mod.
+    /// The number of the group of that layer or mod.
     pub(crate) group: usize,
+}
+
+/// The copies of each file that no layer shows, by the node of the file.
+pub(crate) type OutsideCopies = HashMap<NodeId, Vec<OutsideCopy>>;
+
+/// The copies of a file that became of them so.
+pub(crate) fn outside_of<'o>(
+    outside: &'o OutsideCopies,
+    winner: &VfsFile,
+    fate: Fate,
+) -> impl Iterator<Item = &'o OutsideCopy> {
+    outside.get(&winner.node()).into_iter().flatten().filter(move |copy| copy.fate == fate)
 }
 
 impl Groups {
@@ -324,7 +340,7 @@ impl Groups {
     pub(crate) fn pairs(
         &self,
         conflicts: &[Conflict],
-        undeployed: &HashMap<NodeId, Vec<Undeployed>>,
+        outside: &OutsideCopies,
         is_asked: &[bool],
     ) -> Vec<Pair> {
         let mut pairs: BTreeMap<(usize, usize), Vec<HiddenCopy>> = BTreeMap::new();
@@ -332,8 +348,7 @@ impl Groups {
         for (index, Conflict { winner, hidden }) in conflicts.iter().enumerate() {
             let by = self.of(winner);
             let hidden = hidden.iter().enumerate().map(|(at, file)| (self.of(file), Some(at)));
-            let not_deployed =
-                undeployed.get(&winner.node()).into_iter().flatten().map(|copy| (copy.group, None));
+            let not_deployed = outside_of(outside, winner, Fate::Loses).map(|copy| (copy.group, None));
             for (group, at) in
                 hidden.chain(not_deployed).filter(|(group, _)| is_asked(by) || is_asked(*group))
             {
@@ -358,12 +373,6 @@ impl Groups {
     pub(crate) fn of(&self, copy: &VfsFile) -> usize {
         let layer = usize::from(copy.entry().layer);
         self.of_path(self.lowest.get(layer).copied().unwrap_or(layer), || copy.path())
-    }
-
-    /// The layer of a folder with loose copies that the game ignores.
-    pub(crate) fn layer_of_ignored(&self, folder: &Path) -> Option<usize> {
-        let layer = self.layers.iter().position(|layer| layer.is_folder() && layer.path() == folder)?;
-        Some(self.lowest[layer])
     }
 
     /// The number of the group of a path in a layer.
@@ -420,23 +429,37 @@ impl Groups {
         own.filter_map(|layer| self.deployments.is_deployed(layer.path(), &prefixes, name)).max()
     }
 
-    /// The copies that managers did not deploy, by the node of the file at their path, which `find` returns.
-    pub(crate) fn undeployed(
-        &self,
-        order: &LoadOrder,
-        find: impl Fn(String) -> Option<VfsFile>,
-    ) -> HashMap<NodeId, Vec<Undeployed>> {
+    /// The copies of some files of a tree that no layer shows.
+    pub(crate) fn outside(&self, vfs: &Vfs, files: &[VfsFile]) -> OutsideCopies {
+        let order = vfs.order();
         let prefixes: Vec<PathBuf> = order.installation.iter().flat_map(|it| it.prefix_folders()).collect();
-        let mut found: HashMap<NodeId, Vec<Undeployed>> = HashMap::new();
         let is_one = |layer: &&VfsLayer| self.is_own[layer.number()] && !self.is_part(layer.number());
+        let mut found: Vec<(VfsFile, Option<OutsideCopy>)> = Vec::new();
         for layer in self.layers.iter().filter(is_one) {
             for (path, folder, name) in self.deployments.losing(layer.path(), &prefixes) {
-                let Some(file) = find(path) else { continue };
-                let copy = Undeployed { folder, group: self.of_mod(layer.number(), name) };
-                found.entry(file.node()).or_default().push(copy);
+                let Some(file) = vfs.file(path) else { continue };
+                let group = self.of_mod(layer.number(), name);
+                found.push((file, Some(OutsideCopy { fate: Fate::Loses, folder, group })));
             }
         }
-        found
+        for ignored in vfs.opened().ignored.iter().rev() {
+            let folder = ignored.folder.path();
+            let layer = self.layers.iter().position(|layer| layer.is_folder() && layer.path() == folder);
+            for file in ignored.paths().filter_map(|path| vfs.file(path)) {
+                let group = layer.map(|layer| self.of_path(self.lowest[layer], || file.path()));
+                let fate = Fate::Ignored;
+                let copy = group.map(|group| OutsideCopy { fate, folder: folder.to_owned(), group });
+                found.push((file, copy));
+            }
+        }
+        // Most games need no such set, and a large one has a million files.
+        let is_needed = !found.is_empty();
+        let selected: HashSet<NodeId> = files.iter().filter(|_| is_needed).map(VfsFile::node).collect();
+        let mut outside = OutsideCopies::new();
+        for (file, copy) in found.into_iter().filter(|(file, _)| selected.contains(&file.node())) {
+            outside.entry(file.node()).or_default().extend(copy);
+        }
+        outside
     }
 }
 

@@ -8,8 +8,8 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::answers::comparison::{
-    Compared, Conflict, Groups, HiddenCopy, Pair, Tally, Undeployed, compare_all, conflicts, count_equal,
-    tally,
+    Compared, Conflict, Groups, HiddenCopy, OutsideCopies, OutsideCopy, Pair, Tally, compare_all, conflicts,
+    count_equal, outside_of, tally,
 };
 use crate::answers::fate::{Cause, Fate, out_of_place};
 use crate::cli::exit::{Exit, Failure};
@@ -113,11 +113,9 @@ struct FoundConflicts {
     layers: Vec<(usize, Tally)>,
     /// Why the game has no use for some of the winners, by the node of the file.
     unused: HashMap<NodeId, Cause>,
-    /// The copies that a mod manager did not deploy, by the node of the file.
-    undeployed: HashMap<NodeId, Vec<Undeployed>>,
-    /// The groups of the copies of a file that the game ignores, by the node of the file.
-    ignored: HashMap<NodeId, Vec<usize>>,
-    /// Why the game ignores them.
+    /// The copies that no layer shows.
+    outside: OutsideCopies,
+    /// Why the game ignores some of them.
     why_ignored: String,
     /// Whether only some files were compared.
     is_limited: bool,
@@ -189,31 +187,23 @@ impl Conflicts {
         let groups = Groups::new(vfs.layers().collect(), vfs.order());
         let mut tallies = vec![Tally::default(); vfs.layers().len()];
         tally(&mut tallies, files.iter().cloned(), |file| groups.of(file));
-        let mut undeployed = groups.undeployed(vfs.order(), |path| vfs.file(path));
-        // Most games need no such set, and a large one has a million files.
-        let needs_nodes = !undeployed.is_empty() || !vfs.opened().ignored.is_empty();
-        let selected_nodes: HashSet<NodeId> =
-            files.iter().filter(|_| needs_nodes).map(VfsFile::node).collect();
-        undeployed.retain(|node, _| selected_nodes.contains(node));
-        let ignored = ignored(&vfs, &groups, &selected_nodes);
+        let outside = groups.outside(&vfs, &files);
         tallies.resize(groups.count(), Tally::default());
-        undeployed.values().flatten().for_each(|copy| tallies[copy.group].hidden += 1);
+        let not_deployed = outside.values().flatten().filter(|copy| copy.fate == Fate::Loses);
+        not_deployed.for_each(|copy| tallies[copy.group].hidden += 1);
         let known: HashSet<NodeId> = conflicts.iter().map(|conflict| conflict.winner.node()).collect();
-        let is_outside =
-            |it: &&VfsFile| ignored.contains_key(&it.node()) || undeployed.contains_key(&it.node());
-        let others = files.iter().filter(is_outside).filter(|it| !known.contains(&it.node()));
+        let others = files
+            .iter()
+            .filter(|it| outside.contains_key(&it.node()))
+            .filter(|it| !known.contains(&it.node()));
         conflicts.extend(others.map(|it| Conflict { winner: it.clone(), hidden: Vec::new() }));
         let is_asked = match &self.of {
             Some(of) => groups_named(&vfs, &groups, of)?,
             None => vec![true; groups.count()],
         };
         conflicts.retain(|conflict| {
-            let not_deployed = undeployed.get(&conflict.winner.node()).into_iter().flatten();
-            let mut not_deployed = not_deployed.map(|it| it.group);
-            let ignored = ignored.get(&conflict.winner.node()).into_iter().flatten();
-            conflict.copies().any(|file| is_asked[groups.of(file)])
-                || not_deployed.any(|it| is_asked[it])
-                || ignored.into_iter().any(|it| is_asked[*it])
+            let mut outside = outside.get(&conflict.winner.node()).into_iter().flatten();
+            conflict.copies().any(|file| is_asked[groups.of(file)]) || outside.any(|it| is_asked[it.group])
         });
         conflicts.sort_by_cached_key(|conflict| conflict.winner.path_bytes().to_ascii_lowercase());
         let compared = if self.compare || page.is_some() && self.page.is_compared() {
@@ -228,7 +218,7 @@ impl Conflicts {
         let names = ShownLayers::of(names.iter().map(|layer| (layer.path(), layer.is_folder())));
         let why_ignored = vfs.order().why_loose_ignored();
         let is_limited = selected.is_limited();
-        let pairs = groups.pairs(&conflicts, &undeployed, &is_asked);
+        let pairs = groups.pairs(&conflicts, &outside, &is_asked);
         if page.is_some() {
             // Errors are found again below, and the page says which sizes are unknown.
             let copies = || conflicts.iter().flat_map(Conflict::copies);
@@ -253,8 +243,7 @@ impl Conflicts {
             conflicts,
             compared,
             layers,
-            undeployed,
-            ignored,
+            outside,
             why_ignored,
             is_limited,
         };
@@ -281,19 +270,8 @@ impl Conflicts {
                 path: winner.path(),
                 winner: found.winner_name(winner),
                 hidden: hidden.iter().map(|file| found.copy_name(file, Fate::Loses, "hidden")).collect(),
-                ignored: found
-                    .ignored_copies(winner)
-                    .map(|group| LayerName {
-                        why: found.why_ignored.clone(),
-                        fate: Some(Fate::Ignored),
-                        code: Some(NoteCode::LooseDisabled.as_str()),
-                        ..found.layer_name(group)
-                    })
-                    .collect(),
-                not_deployed: found
-                    .not_deployed(winner)
-                    .map(|copy| found.not_deployed_name(winner, copy))
-                    .collect(),
+                ignored: found.outside(winner, Fate::Ignored),
+                not_deployed: found.outside(winner, Fate::Loses),
                 equal: found.compared.get(index).map(|it| it.iter().map(Compared::is_equal).collect()),
             };
             write_json(out, &line)?;
@@ -335,14 +313,14 @@ impl Conflicts {
                 };
                 writeln!(out, "  hides   {}{compared}", found.name(found.groups.of(file)))?;
             }
-            for copy in found.not_deployed(winner) {
+            for copy in outside_of(&found.outside, winner, Fate::Loses) {
                 writeln!(out, "  hides   {}  not deployed", found.name(copy.group))?;
             }
-            for group in found.ignored_copies(winner) {
-                writeln!(out, "  ignored {}", found.name(group))?;
+            for copy in outside_of(&found.outside, winner, Fate::Ignored) {
+                writeln!(out, "  ignored {}", found.name(copy.group))?;
             }
         }
-        if !found.ignored.is_empty() {
+        if found.ignored() > 0 {
             writeln!(out, "\nignored: {}", found.why_ignored.shown())?;
         }
         let layers = found.fighting_layers();
@@ -362,13 +340,32 @@ impl Conflicts {
 }
 
 impl FoundConflicts {
-    /// The groups of loose copies of a file that the game ignores.
-    fn ignored_copies(&self, winner: &VfsFile) -> impl Iterator<Item = usize> {
-        self.ignored.get(&winner.node()).into_iter().flatten().copied()
+    /// Number of loose copies that the game ignores.
+    fn ignored(&self) -> usize {
+        self.outside.values().flatten().filter(|copy| copy.fate == Fate::Ignored).count()
     }
 
-    fn not_deployed(&self, winner: &VfsFile) -> impl Iterator<Item = &Undeployed> {
-        self.undeployed.get(&winner.node()).into_iter().flatten()
+    /// The copies of a file that no layer shows, and that became of them so, as JSON.
+    fn outside(&self, winner: &VfsFile, fate: Fate) -> Vec<LayerName> {
+        let name = |copy: &OutsideCopy| match fate {
+            Fate::Ignored => LayerName {
+                why: self.why_ignored.clone(),
+                fate: Some(fate),
+                code: Some(NoteCode::LooseDisabled.as_str()),
+                ..self.layer_name(copy.group)
+            },
+            _ => LayerName {
+                layer: copy.folder.to_string_lossy().into_owned(),
+                why: {
+                    let by = self.name(self.groups.of(winner));
+                    format!("the mod manager deployed this path from {by}")
+                },
+                deployed_from: self.groups.mod_name(copy.group),
+                fate: Some(fate),
+                code: Some("hidden"),
+            },
+        };
+        outside_of(&self.outside, winner, fate).map(name).collect()
     }
 
     /// The name of a layer or mod.
@@ -402,17 +399,6 @@ impl FoundConflicts {
         LayerName { why: copy.layer().why().to_owned(), fate: Some(fate), code: Some(code), ..name }
     }
 
-    fn not_deployed_name(&self, winner: &VfsFile, copy: &Undeployed) -> LayerName {
-        let by = self.name(self.groups.of(winner));
-        LayerName {
-            layer: copy.folder.to_string_lossy().into_owned(),
-            why: format!("the mod manager deployed this path from {by}"),
-            deployed_from: self.groups.mod_name(copy.group),
-            fate: Some(Fate::Loses),
-            code: Some("hidden"),
-        }
-    }
-
     /// The layers that the user asked for. Most layers of a game have none of some files, and are left out.
     fn shown_layers(&self) -> impl Iterator<Item = &(usize, Tally)> {
         let is_mod = |group| self.groups.mod_name(group).is_some();
@@ -425,8 +411,8 @@ impl FoundConflicts {
     /// Those of the shown layers that have conflicts.
     fn fighting_layers(&self) -> Vec<(usize, Tally)> {
         let copies = self.conflicts.iter().flat_map(Conflict::copies).map(|copy| self.groups.of(copy));
-        let fighting: HashSet<usize> =
-            copies.chain(self.undeployed.values().flatten().map(|copy| copy.group)).collect();
+        let not_deployed = self.outside.values().flatten().filter(|copy| copy.fate == Fate::Loses);
+        let fighting: HashSet<usize> = copies.chain(not_deployed.map(|copy| copy.group)).collect();
         self.shown_layers().filter(|(group, _)| fighting.contains(group)).copied().collect()
     }
 
@@ -434,7 +420,7 @@ impl FoundConflicts {
     fn hides_only_the_game(&self, conflict: &Conflict) -> bool {
         let node = conflict.winner.node();
         let is_of_game = |file: &VfsFile| self.groups.is_of_game(self.groups.of(file));
-        let is_other = self.undeployed.contains_key(&node) || self.ignored.contains_key(&node);
+        let is_other = self.outside.contains_key(&node);
         !is_other && !self.unused.contains_key(&node) && conflict.hidden.iter().all(is_of_game)
     }
 
@@ -489,8 +475,7 @@ impl FoundConflicts {
         if !of_game.is_empty() {
             facts.push(("The game's archives", among(&of_game)));
         }
-        let ignored = self.ignored.values().map(Vec::len).sum::<usize>();
-        let left_out = [(self.unseen, "could not be looked at"), (ignored, "ignored by the game")];
+        let left_out = [(self.unseen, "could not be looked at"), (self.ignored(), "ignored by the game")];
         let left_out = left_out.into_iter().filter(|(number, _)| *number > 0);
         let left_out: Vec<String> = left_out.map(|(number, why)| format!("{number} {why}")).collect();
         if !left_out.is_empty() {
@@ -552,7 +537,8 @@ impl FoundConflicts {
         let why = format!("{}: {}", NoteCode::LooseDisabled.as_str(), self.why_ignored);
         let unused = self.conflicts.iter().flat_map(|Conflict { winner, .. }| {
             let place = |group| (self.name(group), Fate::Ignored, why.clone());
-            self.ignored_copies(winner).map(move |group| (place(group), winner)).collect::<Vec<_>>()
+            let ignored = outside_of(&self.outside, winner, Fate::Ignored);
+            ignored.map(move |copy| (place(copy.group), winner)).collect::<Vec<_>>()
         });
         page.parts.insert(1, unused_copies(unused));
         page
@@ -599,20 +585,6 @@ fn some_of(names: &[String]) -> String {
         more => format!(" and {more} more"),
     };
     format!("{}{more}", names[..names.len().min(NAMED)].join(", "))
-}
-
-/// The groups of loose copies that the game ignores, for those of some files that have such copies.
-fn ignored(vfs: &Vfs, groups: &Groups, selected: &HashSet<NodeId>) -> HashMap<NodeId, Vec<usize>> {
-    let mut ignored: HashMap<NodeId, Vec<usize>> = HashMap::new();
-    for folder in vfs.opened().ignored.iter().rev() {
-        let layer = groups.layer_of_ignored(folder.folder.path());
-        let files = folder.paths().filter_map(|path| vfs.file(path));
-        for file in files.filter(|file| selected.contains(&file.node())) {
-            let group = layer.map(|layer| groups.of_path(layer, || file.path()));
-            ignored.entry(file.node()).or_default().extend(group);
-        }
-    }
-    ignored
 }
 
 /// A warning if the game itself does not always use the winner. It is not a note of the load order, because
