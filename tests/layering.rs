@@ -11,6 +11,7 @@
 //! whatever makes its input.
 
 mod dependencies; // whether each crate that Cargo.toml names is in use
+mod for_others; // which commands write for others if root runs them
 mod imports; // what a file imports
 mod inquiries; // commands that ask go through one skeleton
 mod names; // names of files and types

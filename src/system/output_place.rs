@@ -71,13 +71,16 @@ impl OutputPlace {
     /// Opens the file for writing, and makes it if it is missing.
     ///
     /// # Errors
-    /// It is a link, it may also be the file of another user's choice, or a system call fails.
+    /// It is a link, it may also be the file of another user's choice, another user made it in a folder such
+    /// as /tmp, or a system call fails.
     pub(crate) fn open(&self, flags: OFlags) -> io::Result<File> {
+        self.stat()?.map_or(Ok(()), |found| self.check_owner(&found))?;
         // Without O_NONBLOCK, opening a pipe would wait for its reader.
         let mut flags = flags | OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK | OFlags::NOCTTY;
         flags |= OFlags::CLOEXEC;
         flags.set(OFlags::NOFOLLOW, !self.is_open_file);
         let file = openat(&self.folder, &self.name, flags, Mode::from_raw_mode(0o666))?;
+        self.check_owner(&fstat(&file)?)?;
         if !self.is_open_file && may_others_add(&self.folder) && !self.is_only_name(&file)? {
             let what = "the file has several names (hard links), and another user can make such a name in \
                         its folder; give another file";
@@ -109,6 +112,18 @@ impl OutputPlace {
             // The first error is reported even if the file cannot be emptied.
             let _ = file.set_len(0);
         })
+    }
+
+    /// Fails if another user made the file, which he can read, in a folder to which others can add names. The
+    /// kernel refuses that too, unless `fs.protected_regular` is 0.
+    fn check_owner(&self, found: &Stat) -> io::Result<()> {
+        let is_theirs = !owners::is_ours(found.st_uid, geteuid());
+        if is_theirs && !self.is_open_file && may_others_add(&self.folder) {
+            let what =
+                "another user made this file in a folder to which others can add files; give another file";
+            return Err(io::Error::other(what));
+        }
+        Ok(())
     }
 
     /// Whether an open file has this name and no other. A user may remove the name that he made between the

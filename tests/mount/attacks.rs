@@ -128,6 +128,27 @@ const ATTACKS: &[Attack] = &[
         "another user can",
     ),
     (&["users/file", "sticky/file"], &["thumbnail a.dds {}"], 73, " the picture "),
+    // A texture of another user, to which his link leads.
+    (
+        &["users/victims.dds", "drop/link.dds"],
+        &["thumbnail {} out.png", "thumbnail --size full {} out.png"],
+        77,
+        "another user can change this link",
+    ),
+    // Lists of names that the user can change, in what everybody reads.
+    (
+        &["users/names", "sticky/names", "drop/new-names"],
+        &["mount a.bsa mnt -o allow_other --names {}", "extract a.bsa -C out --names {}"],
+        77,
+        "{}: another user can change this",
+    ),
+    // A file that the user made in a folder as /tmp, before root logs to it.
+    (
+        &["sticky/log"],
+        &["mount a.bsa mnt --log-file {}"],
+        74,
+        "bsafs: --log-file {}: another user made this file",
+    ),
     // A folder of the user, in which root writes nothing, even by way of root's own link.
     (&["users/folder/out", "own/through"], &["extract a.bsa -C {}"], 73, "run the command without sudo"),
     // The same links, and a second name of root's file, as the log.
@@ -213,6 +234,9 @@ impl World {
             ("game/SkyrimSE.exe", b""),
             ("game/Data/Skyrim.esm", b""),
             ("users/mods/x.txt", b""),
+            ("victims/private.dds", &texture[..]),
+            ("sticky/log", b""),
+            ("drop/new-names", b"a.txt\n"),
             ("users/MO2/ModOrganizer.ini", settings.as_bytes()),
             ("users/MO2/profiles/Default/modlist.txt", b"+Mod\n"),
             ("users/p.toml", b"archives = ['../roots']"),
@@ -246,6 +270,10 @@ impl World {
             ("sticky/link", "roots"),
             ("sticky/file", "roots/file"),
             ("drop/link.bsa", "victims/private.bsa"),
+            ("users/victims.dds", "victims/private.dds"),
+            ("drop/link.dds", "victims/private.dds"),
+            ("users/names", "roots/secret"),
+            ("sticky/names", "roots/secret"),
             ("victims/public/link.bsa", "victims/private.bsa"),
             ("own", "users/folder"),
             ("into", "users/a"),
@@ -257,8 +285,10 @@ impl World {
         }
         let theirs = |path: &&PathBuf| path.starts_with(dir.path("users")) || path.ends_with("theirs");
         let all: Vec<PathBuf> = Self::below(&dir.path("")).collect();
-        let links = ["sticky/link", "sticky/file", "drop/link.bsa"].map(|it| dir.path(it));
-        for path in all.iter().filter(theirs).chain(&links) {
+        let made =
+            ["sticky/link", "sticky/file", "sticky/names", "sticky/log", "drop/link.bsa", "drop/link.dds"];
+        let made = made.map(|it| dir.path(it));
+        for path in all.iter().filter(theirs).chain(&made) {
             let is_roots = path.ends_with("roots-own") || path.ends_with("hard");
             lchown(path, Some(if is_roots { 0 } else { user }), None).unwrap();
         }

@@ -48,7 +48,7 @@ impl NamedSources {
     /// Fails if root opens the sources for other users, and another user can change a profile.
     pub(crate) fn check_for_others(&self, options: &OpenOptions) -> Result<(), Failure> {
         let mut files = self.profiles.iter().map(|profile| &*profile.file);
-        Ok(files.try_for_each(|file| for_others::check_profile(file, options))?)
+        Ok(files.try_for_each(|file| for_others::check_list(file, options))?)
     }
 
     /// Fails if this is a mount of root, and a profile that another user can change decides what only root

@@ -75,7 +75,10 @@ impl Opened {
         for_others::check_layers(&plan.layers, &plan.read_set, options)?;
         let layout = options.layout;
         let names = match earlier {
-            None => dictionary::read(&options.names, options.code_page())?,
+            None => {
+                options.names.iter().try_for_each(|list| for_others::check_list(list, options))?;
+                dictionary::read(&options.names, options.code_page())?
+            }
             Some(earlier) => names_again(options, earlier),
         };
         let files = earlier.map(Reuse::files).unwrap_or_default();
@@ -134,7 +137,11 @@ fn names_again(options: &OpenOptions, earlier: &Reuse<'_>) -> Dictionary {
     for list in &options.names {
         let is_asleep = asleep::is_at(list);
         let asleep = is_asleep.then(|| OpenError::unreadable(list, asleep::error()));
-        if let Err(error) = asleep.map_or_else(|| dictionary::add_list(&mut names, list), Err) {
+        let mut add = || {
+            for_others::check_list(list, options)?;
+            dictionary::add_list(&mut names, list)
+        };
+        if let Err(error) = asleep.map_or_else(&mut add, Err) {
             let trouble = Trouble::of(list, &error, true);
             is_kept |= !trouble.is_left_out();
             earlier.note(trouble);
@@ -272,7 +279,7 @@ impl<'a> Opener<'a> {
         let source = ArchiveFile::open(path).map_err(|error| OpenError::unreadable(path, error))?;
         // It stays open until it is parsed.
         let file = source.open_file().map_err(|error| OpenError::unreadable(path, error.into_io()))?;
-        for_others::check_archive(path, &file, self.options)?;
+        for_others::check_file(path, &file, self.options)?;
         let (identity, absolute) = (source.identity(), source.path().to_owned());
         let parse = || match OpenedArchive::parse(path, source, base, names, self.options) {
             Ok(archive) => Ok(Ok(archive)),

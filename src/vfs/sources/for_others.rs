@@ -1,6 +1,17 @@
-//! What root opens for other users to read: a mount with `allow_other`, an overlay, extracted files. A link
-//! in a folder, or a name in a list, can lead to any file that root can read. So no other user may be able to
-//! change these.
+//! What root opens for other users to read. A link in a folder, or a name in a list, can lead to any file
+//! that root can read. So no other user may be able to change these.
+//!
+//! | command | what others read |
+//! |---|---|
+//! | `mount` | the tree, with `allow_other` or `--edit`; its log is opened by `system/output_place.rs` |
+//! | `extract` | the files that it writes |
+//! | `needs` | the files that it writes with `--extract` |
+//! | `pack` | the archives that it writes |
+//! | `conflicts` | the pictures and names of a page |
+//! | `diff` | the pictures and names of a page |
+//! | `thumbnail` | the picture |
+//!
+//! A test compares this list with the commands that write, and with those that ask.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -35,9 +46,9 @@ pub(crate) fn check_layers(
     check_lists(read_set.files.iter().map(PathBuf::as_path), options)
 }
 
-/// Refuses an archive to which a link leads that another user can have made, or one of root's that leads to a
-/// place of another user. An archive has no links itself, so it may be any user's.
-pub(crate) fn check_archive(path: &Path, archive: &File, options: &OpenOptions) -> Result<(), OpenError> {
+/// Refuses an archive or a texture to which a link leads that another user can have made, or one of root's
+/// that leads to a place of another user. It has no links itself, so it may be any user's.
+pub(crate) fn check_file(path: &Path, opened: &File, options: &OpenOptions) -> Result<(), OpenError> {
     let Some(advice) = advice(options) else { return Ok(()) };
     let absolute = paths::absolute(path).unwrap_or_else(|_| path.to_owned());
     // A link of root's counts up to the last folder that root alone decides. Such is `/home` on some systems.
@@ -49,7 +60,7 @@ pub(crate) fn check_archive(path: &Path, archive: &File, options: &OpenOptions) 
     // The walk follows no link that another user can have made.
     let is_roots_or_direct = match Place::open(&uncovered(&absolute)) {
         Ok(place) => {
-            let is_same = |found: &Stat| fstat(archive).is_ok_and(|it| DiskId::from(&it) == found.into());
+            let is_same = |found: &Stat| fstat(opened).is_ok_and(|it| DiskId::from(&it) == found.into());
             let found = place.found().and_then(|found| fstat(found).ok());
             found.as_ref().is_some_and(is_same) && (place.check_only_root_decides().is_ok() || is_direct())
         }
@@ -59,12 +70,12 @@ pub(crate) fn check_archive(path: &Path, archive: &File, options: &OpenOptions) 
     if is_roots_or_direct {
         return Ok(());
     }
-    let why = "another user can change this link, or one on the way, so that it leads to any archive";
+    let why = "another user can change this link, or one on the way, so that it leads to any file";
     Err(refused(path, why, &format!("give the path without links, or {advice}")))
 }
 
-/// As [`check_layers`], for the file of a profile.
-pub(crate) fn check_profile(file: &Path, options: &OpenOptions) -> Result<(), OpenError> {
+/// As [`check_layers`], for the file of a profile, or for a list of names.
+pub(crate) fn check_list(file: &Path, options: &OpenOptions) -> Result<(), OpenError> {
     check(std::iter::once(file), options)?;
     check_lists(std::iter::once(file), options)
 }

@@ -443,7 +443,7 @@ impl SourceSet {
         let of_check = options.clone();
         Self::with(sources, options, &mut |path| {
             let profile = Profile::read(path)?;
-            for_others::check_profile(&profile.file, &of_check)?;
+            for_others::check_list(&profile.file, &of_check)?;
             Ok(profile)
         })
     }
@@ -470,7 +470,7 @@ impl SourceSet {
                 None => Profile::read(path),
             };
             let read = read.and_then(|profile| {
-                for_others::check_profile(&profile.file, &of_check)?;
+                for_others::check_list(&profile.file, &of_check)?;
                 set_options(&mut OpenOptions::default(), &profile)?;
                 Ok(profile)
             });

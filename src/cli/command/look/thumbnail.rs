@@ -20,6 +20,8 @@ use crate::system::disk_id::DiskId;
 use crate::system::output_place::OutputPlace;
 use crate::system::text::from_uri;
 use crate::system::walk::Missing;
+use crate::vfs::OpenOptions;
+use crate::vfs::sources::for_others;
 
 /// `FUSE_SUPER_MAGIC` of linux/magic.h.
 const FUSE_MAGIC: rustix::fs::FsWord = 0x6573_5546;
@@ -51,7 +53,7 @@ impl Thumbnail {
             Failure::new(exit, format!("{}: {error}", path.shown()))
         };
         let Size::Pixels(size) = self.size else {
-            let mut file = open_texture(&path, Advice::Sequential)?;
+            let mut file = self.open_texture(&path, Advice::Sequential)?;
             let len = file.seek(SeekFrom::End(0)).map_err(|error| failed(error.into()))?;
             file.rewind().map_err(|error| failed(error.into()))?;
             let picture = FullPicture::new(&mut file, len).map_err(failed)?;
@@ -59,7 +61,7 @@ impl Thumbnail {
             return self.write_full(&picture, &mut file, &path);
         };
         // In a mount, the daemon would decode everything that the kernel reads ahead: the larger mips.
-        let mut file = open_texture(&path, Advice::Random)?;
+        let mut file = self.open_texture(&path, Advice::Random)?;
         if rustix::fs::fstatfs(&file).is_ok_and(|it| it.f_type == FUSE_MAGIC) {
             set_direct(&file, true);
         }
@@ -83,6 +85,23 @@ impl Thumbnail {
             }
         }
         Ok(Exit::Ok)
+    }
+
+    fn open_texture(&self, path: &Path, advice: Advice) -> Result<File, Failure> {
+        let failure = |error: &_| Failure::io(Exit::NoInput, path, error);
+        // NONBLOCK, because opening a pipe would wait for a writer.
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let opened = rustix::fs::open(path, flags, Mode::empty());
+        let file = File::from(opened.map_err(|errno| failure(&errno.into()))?);
+        if !file.metadata().map_err(|error| failure(&error))?.is_file() {
+            return Err(Failure::new(Exit::NoInput, format!("{}: not a regular file", path.shown())));
+        }
+        // Everybody may read the picture.
+        let advice_to_root = (self.output != Path::new("-")).then_some("run the command as that user");
+        for_others::check_file(path, &file, &OpenOptions::new().advice_to_root(advice_to_root))?;
+        // If the file refuses the advice, it is read anyway.
+        let _ = rustix::fs::fadvise(&file, 0, None, advice);
+        Ok(file)
     }
 
     /// Writes a picture in full size while it is decoded. If that fails, a picture that was there stays.
@@ -134,20 +153,6 @@ fn path_of(argument: &OsStr) -> Cow<'_, Path> {
     path.map_or(Cow::Borrowed(Path::new(argument)), |path| {
         Cow::Owned(OsString::from_vec(from_uri(path)).into())
     })
-}
-
-fn open_texture(path: &Path, advice: Advice) -> Result<File, Failure> {
-    let failure = |error: &_| Failure::io(Exit::NoInput, path, error);
-    // NONBLOCK, because opening a pipe would wait for a writer.
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let opened = rustix::fs::open(path, flags, Mode::empty());
-    let file = File::from(opened.map_err(|errno| failure(&errno.into()))?);
-    if !file.metadata().map_err(|error| failure(&error))?.is_file() {
-        return Err(Failure::new(Exit::NoInput, format!("{}: not a regular file", path.shown())));
-    }
-    // If the file refuses the advice, it is read anyway.
-    let _ = rustix::fs::fadvise(&file, 0, None, advice);
-    Ok(file)
 }
 
 /// Makes reads of a file bypass the page cache, or not. In a mount, the daemon then decodes only
