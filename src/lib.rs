@@ -241,8 +241,8 @@
 //!
 //! As for a mount, what a whole sentence in brackets says need not be read in the code.
 //!
-//! 1. `cli/command/write/pack.rs` makes the `PackOptions` of `pack/pack_options.rs`, which has the rules of the
-//!    game from `game/titles/packing.rs`, and opens the sources as steps 3 to 5 of a mount do.
+//! 1. `cli/command/write/pack.rs` makes the `PackOptions` of `pack/pack_options.rs`, which has the rules of
+//!    the game from `game/titles/packing.rs`, and opens the sources as steps 3 to 5 of a mount do.
 //! 2. `pack/plan.rs` plans. `pack/source.rs` lists each copy of a file that a layer has, and refuses a source
 //!    whose files of a game begin further down, or that is a game's own folder. `pack/verdict.rs` says what
 //!    stays loose, and what is not compressed. Files are grouped, split by size and named; `pack/planned.rs`
