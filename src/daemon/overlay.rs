@@ -14,27 +14,26 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, lstat, mkdirat, open, openat, statat, unlinkat,
-};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, chmodat, fstat, lstat, mkdirat, open, openat, unlinkat};
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
 
 use crate::failure::{Exit, Failure};
 use crate::folder::StoredChanges;
 use crate::fuse::{MountError, MountRequest, unmount};
-use crate::shown::Shown;
+use crate::shown::{Shown, quoted};
 use crate::system::disk_id::DiskId;
 use crate::system::edit_mount::{
     self, LOWER, edit_folder, is_overlay, made_folder, overlay_among, overlay_of, overlay_path,
 };
 use crate::system::folder_lock;
+use crate::system::memory::raise_file_size_limit;
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::output_place::OutputPlace;
 use crate::system::place::Place;
 use crate::system::root_only::{OtherUser, first_other_user};
 use crate::system::subprocess::Program;
-use crate::system::text::{count, reason};
+use crate::system::text::{count, reason, size};
 use crate::system::walk::{LastLink, Missing, open_folder};
 
 /// The folders of an overlay, ready to be mounted.
@@ -59,8 +58,8 @@ const PROGRAM: &str = "fuse-overlayfs";
 const MOUNT_TIME: Duration = Duration::from_secs(60);
 /// The folder beside the mount's in which the overlay prepares files before it renames them.
 const WORK: &str = "work";
-/// The folders that overlays make in [`WORK`].
-const IN_WORK: [&str; 2] = ["work", "index"];
+/// How deep folders in [`WORK`] are removed. Each folder above the one that is read stays open.
+const DEPTH_MAX: usize = 256;
 /// Longer paths are passed by descriptor, because the kernel takes no more than a page of options.
 const LONG: usize = 1000;
 /// Flags that do not follow a link, because another user may be allowed to write to the parent folder.
@@ -163,8 +162,17 @@ impl Overlay {
             let why = "accepts no path with a comma, a colon or a backslash";
             return Err(format!("{PROGRAM} {why}: {}", path.shown()));
         }
+        if let Some(limit) = raise_file_size_limit() {
+            let limit = size(limit);
+            return Err(format!(
+                "the limit of file sizes is {limit}, and a larger file would end {PROGRAM}; raise it \
+                 (`ulimit -f unlimited`)"
+            ));
+        }
         let (mut options, _open) = self.options().map_err(|error| error.to_string())?;
-        options.push(",nosuid,nodev");
+        // Otherwise it caches writes, and a program that has closed its file is not told that the disk was
+        // full.
+        options.push(",nosuid,nodev,writeback=0");
         for (is_set, option) in [(request.noexec, ",noexec"), (request.allow_other, ",allow_other")] {
             options.push(if is_set { option } else { "" });
         }
@@ -227,28 +235,30 @@ impl OverlayWork {
         if is_there { Ok(Self { path, lock: folder }) } else { Err(in_use()) }
     }
 
-    /// Removes the contents of the folder: empty folders, and the mark of deleted files that an
-    /// overlay keeps in its own folders for later use.
+    /// Removes the contents of the folder: what the overlay has not finished or not removed, such as folders
+    /// that were deleted in the mount, and the mark of deleted files that it keeps for later use.
     fn empty(&self) {
-        if let Ok(work) = openat(&self.lock, WORK, FOLDER, Mode::empty()) {
-            for name in IN_WORK {
-                let Ok(left) = openat(&work, name, FOLDER, Mode::empty()) else { continue };
-                for entry in Dir::read_from(&left).into_iter().flatten().flatten() {
-                    let stat = statat(&left, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW);
-                    let is_mark = |it: Stat| {
-                        FileType::from_raw_mode(it.st_mode) == FileType::CharacterDevice && it.st_rdev == 0
-                    };
-                    if stat.is_ok_and(is_mark) {
-                        let _ = unlinkat(&left, entry.file_name(), AtFlags::empty());
-                    }
-                }
-                let _ = unlinkat(&work, name, AtFlags::REMOVEDIR);
-            }
-        }
-        for name in [WORK, LOWER] {
-            let _ = unlinkat(&self.lock, name, AtFlags::REMOVEDIR);
+        remove_folder(&self.lock, WORK.as_bytes(), DEPTH_MAX);
+        let _ = unlinkat(&self.lock, LOWER, AtFlags::REMOVEDIR);
+    }
+}
+
+/// Removes a folder with its contents, if it is on the disk of the folder around it. No link is followed.
+fn remove_folder(around: &OwnedFd, name: &[u8], depth: usize) {
+    // The kernel makes a folder that nobody may read. In a folder of mode 0700, nobody else can exchange it.
+    let _ = chmodat(around, name, Mode::RWXU, AtFlags::empty());
+    let Ok(folder) = openat(around, name, FOLDER, Mode::empty()) else { return };
+    let device = |folder: &OwnedFd| fstat(folder).map(|it| it.st_dev).ok();
+    if depth == 0 || device(&folder) != device(around) {
+        return;
+    }
+    for entry in Dir::read_from(&folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_bytes();
+        if !matches!(name, b"." | b"..") && unlinkat(&folder, name, AtFlags::empty()) == Err(Errno::ISDIR) {
+            remove_folder(&folder, name, depth - 1);
         }
     }
+    let _ = unlinkat(around, name, AtFlags::REMOVEDIR);
 }
 
 impl Drop for OverlayWork {
@@ -442,7 +452,7 @@ fn path_of(folder: &OwnedFd) -> io::Result<PathBuf> {
 /// folder of another user.
 pub(crate) fn summary(edit: &Path) -> Option<String> {
     let folder = open_folder(edit, Missing::Fail, LastLink::Refuse).ok()?;
-    let edit = edit.shown();
+    let (edit, quoted) = (edit.shown(), quoted(&edit.to_string_lossy()));
     let StoredChanges { files, deletions, is_complete } = StoredChanges::count(folder).ok()?;
     let least = if is_complete { "" } else { "at least " };
     let files = match files {
@@ -453,7 +463,7 @@ pub(crate) fn summary(edit: &Path) -> Option<String> {
         0 => format!("{edit} has {files}"),
         deleted => format!(
             "{edit} has {files}, and marks {least}{}. A mod cannot delete files: ship others in their place. \
-             `bsafs extract {edit} --archives files -C FOLDER` copies the files without the marks",
+             `bsafs extract {quoted} --archives files -C FOLDER` copies the files without the marks",
             count(deleted, "deletion")
         ),
     })

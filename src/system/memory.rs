@@ -77,6 +77,15 @@ pub(crate) fn raise_limit() {
     }
 }
 
+/// Raises the soft limit of the size of a file to the hard limit, and returns that if there is one. A process
+/// that writes a longer file for others is killed.
+pub(crate) fn raise_file_size_limit() -> Option<u64> {
+    let limit = getrlimit(Resource::Fsize);
+    // Lower than before is never asked for, so this cannot fail.
+    let _ = setrlimit(Resource::Fsize, Rlimit { current: limit.maximum, ..limit });
+    limit.maximum
+}
+
 /// Whether so few descriptors are in use that a folder may keep this one. The system gives each descriptor
 /// the lowest number that is free.
 pub(crate) fn is_among_first(fd: &impl AsRawFd) -> bool {
