@@ -15,6 +15,7 @@ use crate::limits::{LINE_COST, LISTED_NAMES_MAX, PLAN_READ_MAX, SETTINGS_MAX};
 use crate::note::{Note, NoteCode, Notes};
 use crate::system::covered::Covered;
 use crate::system::disk_id::DiskId;
+use crate::system::edit_mount;
 use crate::system::mountinfo::{self, ForeignMounts};
 use crate::system::paths::{enters_any, enters_asleep, leads_nowhere};
 use crate::system::text::{reason, size};
@@ -312,7 +313,11 @@ impl Disk {
     fn names_now(&self, folder: &Path) -> io::Result<CaselessNames> {
         let mut names = Vec::new();
         for entry in self.entries(folder)? {
-            names.extend(entry?.file_name().into_string());
+            let name = entry?.file_name();
+            // What a writable mount works in is no mod.
+            if !edit_mount::is_made(&name) {
+                names.extend(name.into_string());
+            }
         }
         Ok(CaselessNames::new(names))
     }

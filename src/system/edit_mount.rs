@@ -29,10 +29,15 @@ pub fn made_for(edit_folder: &Path) -> PathBuf {
     edit_folder.parent().unwrap_or(Path::new("/")).join(name)
 }
 
+/// Whether a name is that of a folder that is made for an overlay.
+pub fn is_made(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(b".") && name.as_bytes().ends_with(MADE_END.as_bytes())
+}
+
 /// Whether a path is called like the folder of a mount beneath an overlay.
 pub fn is_lower(path: &Path) -> bool {
     let made = path.parent().filter(|_| path.ends_with(LOWER));
-    made.is_some_and(|made| made.as_os_str().as_bytes().ends_with(MADE_END.as_bytes()))
+    made.and_then(Path::file_name).is_some_and(is_made)
 }
 
 /// The folder that was made for a mount beneath an overlay. It may be gone with the mount. `None` for other
