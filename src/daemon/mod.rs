@@ -12,7 +12,7 @@
 //! | what changed on the disk? | `watching.rs`; in folders without a watch: `polling.rs` |
 //! | which disks come and go? | `disks.rs` |
 //! | when does a reload begin, and what does it do? | `follow.rs` |
-//! | how does a mount become writable? | `overlay.rs` |
+//! | how does a mount become writable? | `overlay.rs`; what is lost in the end: `unsaved.rs` |
 
 pub(crate) mod detach;
 mod disks;
@@ -23,5 +23,6 @@ pub(crate) mod mounts_folder;
 pub(crate) mod overlay;
 mod polling;
 pub(crate) mod service;
+pub(crate) mod unsaved;
 pub(crate) mod user;
 mod watching;

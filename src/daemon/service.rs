@@ -13,6 +13,7 @@ use super::follow::{Follower, ReloadSignal};
 use super::logging;
 use super::mountpoint::Mountpoint;
 use super::overlay::{self, Overlay};
+use super::unsaved::LossReport;
 use crate::failure::{Exit, Failure};
 use crate::fs::{FileSystem, MountedSources, Presentation};
 use crate::fuse::{MountRequest, Session};
@@ -85,7 +86,8 @@ impl Service<'_> {
         if overlay.is_some() {
             fs.note_watches((0, 0), HashSet::new(), String::new());
         }
-        let session = start_session(fs, request, overlay.as_ref(), mountpoint)?;
+        let losses = overlay.as_ref().map(|it| LossReport::of(&mountpoint.path, it.edit_folder()));
+        let session = start_session(fs, request, overlay.as_ref().zip(losses.clone()), mountpoint)?;
         let reported = match detachment {
             Some(detachment) => detachment.report(report),
             None => {
@@ -119,6 +121,7 @@ impl Service<'_> {
         }
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
         let edit = overlay.as_ref().map(Overlay::edit_folder);
+        losses.iter().for_each(|losses| losses.report());
         if let Some(summary) = edit.and_then(overlay::summary) {
             log::info!(target: logging::NEWS, "{summary}");
         }
@@ -134,12 +137,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 fn start_session(
     fs: Arc<FileSystem>,
     request: MountRequest,
-    overlay: Option<&Overlay>,
+    overlay: Option<(&Overlay, Arc<LossReport>)>,
     mountpoint: &mut Mountpoint,
 ) -> Result<Session, Failure> {
     let session = Session::start(fs, &request)?;
-    if let Some(overlay) = overlay
-        && let Err(error) = mount_over(overlay, &session, mountpoint, &request)
+    if let Some((overlay, losses)) = overlay
+        && let Err(error) = mount_over(overlay, losses, &session, mountpoint, &request)
     {
         session.take_back();
         return Err(error);
@@ -151,13 +154,14 @@ fn start_session(
 /// Mounts an overlay over the session's mount. The session then ends when the overlay ends.
 fn mount_over(
     overlay: &Overlay,
+    losses: Arc<LossReport>,
     session: &Session,
     mountpoint: &Mountpoint,
     request: &MountRequest,
 ) -> Result<(), Failure> {
     let Some(place) = mountpoint.place() else { return Ok(()) };
     let upper = overlay.mount((&mountpoint.path, place), request)?;
-    session.end_with(upper).map_err(|error| {
+    session.end_with(upper, move || losses.report()).map_err(|error| {
         Failure::new(Exit::Io, format!("cannot wait for the unmount of the overlay: {error}"))
     })
 }

@@ -44,5 +44,5 @@ pub use loose_names::{LooseName, LooseNames};
 pub use notes::{WalkNote, Why};
 pub use open_files::OpenFiles;
 pub use scan::{ScanChanges, Scans, scan, scan_again};
-pub use stored_changes::StoredChanges;
+pub use stored_changes::{EditedFile, StoredChanges};
 pub use whiteouts::{MARKED, deleted_by};

@@ -1,8 +1,11 @@
-//! Counts what an overlay has stored in its upper folder. Another user may have made what is in it, so no
-//! link is followed, no other file system is entered, and the count ends at a limit.
+//! What an overlay has stored in its upper folder. Another user may have made what is in it, so no link is
+//! followed, no other file system is entered, and the walk ends at a limit.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use rustix::fs::{Dir, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
@@ -22,11 +25,22 @@ pub struct StoredChanges {
     pub is_complete: bool,
 }
 
+/// A regular file in the upper folder of an overlay.
+#[derive(Debug)]
+pub struct EditedFile<'a> {
+    /// The open folder of the file, as a place.
+    pub folder: &'a OwnedFd,
+    pub name: &'a [u8],
+    /// The path of the file's folder, relative to the upper folder.
+    pub within: PathBuf,
+}
+
 /// Maximum depth. Each folder above the one that is read stays open.
 const DEPTH_MAX: usize = 64;
 
 /// A folder that is being read.
 struct Open {
+    name: Vec<u8>,
     folder: OwnedFd,
     listing: Dir,
     /// Names of which a mark was found, because there may be two kinds of marks for one name.
@@ -34,11 +48,11 @@ struct Open {
 }
 
 impl Open {
-    fn new(folder: OwnedFd) -> Result<Self, Errno> {
+    fn new(name: &[u8], folder: OwnedFd) -> Result<Self, Errno> {
         // The folder may be open only as a place, which cannot be listed.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let listing = Dir::new(openat(&folder, ".", flags, Mode::empty())?)?;
-        Ok(Self { folder, listing, deleted: HashSet::new() })
+        Ok(Self { name: name.to_owned(), folder, listing, deleted: HashSet::new() })
     }
 }
 
@@ -49,10 +63,15 @@ impl StoredChanges {
     /// # Errors
     /// The folder itself cannot be read.
     pub fn count(folder: OwnedFd) -> Result<Self, Errno> {
+        Self::visit(folder, |_| {})
+    }
+
+    /// As [`StoredChanges::count`], and calls `of_file` for each regular file.
+    pub fn visit(folder: OwnedFd, mut of_file: impl FnMut(EditedFile<'_>)) -> Result<Self, Errno> {
         let device = fstat(&folder)?.st_dev;
         let mut changes = Self { is_complete: true, ..Self::default() };
-        let (mut counted, mut open) = (0, vec![Open::new(folder)?]);
-        while let Some(Open { folder, listing, deleted }) = open.last_mut() {
+        let (mut counted, mut open) = (0, vec![Open::new(b"", folder)?]);
+        while let Some(Open { folder, listing, deleted, .. }) = open.last_mut() {
             let entry = match listing.next() {
                 Some(Ok(entry)) => entry,
                 ended => {
@@ -85,14 +104,21 @@ impl StoredChanges {
                     match subfolder {
                         // Another file system is mounted there, which holds no changes.
                         Ok(subfolder) if !is_here(&subfolder) => {}
-                        Ok(subfolder) if open.len() < DEPTH_MAX => match Open::new(subfolder) {
+                        Ok(subfolder) if open.len() < DEPTH_MAX => match Open::new(name, subfolder) {
                             Ok(subfolder) => open.push(subfolder),
                             Err(_) => changes.is_complete = false,
                         },
                         Ok(_) | Err(_) => changes.is_complete = false,
                     }
                 }
-                (None, FileType::RegularFile | FileType::Symlink) => changes.files += 1,
+                (None, FileType::RegularFile) => {
+                    changes.files += 1;
+                    if let Some(Open { folder, .. }) = open.last() {
+                        let within = open.iter().map(|it| OsStr::from_bytes(&it.name)).collect();
+                        of_file(EditedFile { folder, name, within });
+                    }
+                }
+                (None, FileType::Symlink) => changes.files += 1,
                 (None, _) => {}
             }
         }

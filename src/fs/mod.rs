@@ -49,6 +49,7 @@ mod xattr;
 
 pub(crate) use crate::tree::Ino;
 pub use attr::{Attr, NodeKind, Owner, Presentation, Validity};
+pub(crate) use callback::{Callback, OnWait};
 pub use error::Error;
 pub use filesystem::{FileSystem, FolderUse, OutOfInodeNumbers, ReloadAttempt, Replaced};
 pub use listing::DirEntry;

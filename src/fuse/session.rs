@@ -19,7 +19,7 @@ use super::device_queues::{DeviceQueues, SpareWorkers};
 use super::mount::{MountError, MountRequest};
 use super::notify::Notify;
 use super::unmount::Unmounter;
-use crate::fs::FileSystem;
+use crate::fs::{Callback, FileSystem};
 use crate::shown::Shown;
 use crate::system::memory::{self, processors};
 use crate::system::mountinfo::{self, MountEntry, wait_until};
@@ -99,12 +99,13 @@ impl Session {
         Ok(())
     }
 
-    /// Makes another mount, which shows this one, end before this one. When it ends, this one ends too.
+    /// Makes another mount, which shows this one, end before this one. When it ends, this one ends too. If a
+    /// signal ends both, `before` is called first.
     ///
     /// # Errors
     /// The system has no thread to wait for its end.
-    pub fn end_with(&self, upper: MountEntry) -> io::Result<()> {
-        self.unmounter.note_upper(&upper);
+    pub fn end_with(&self, upper: MountEntry, before: impl Fn() + Send + Sync + 'static) -> io::Result<()> {
+        self.unmounter.record_upper(&upper, Callback(Box::new(before)));
         let unmounter = self.unmounter.clone();
         let is_over = move || upper.now().is_none();
         thread::Builder::new().name("overlay".into()).spawn(move || match wait_until(is_over, None) {

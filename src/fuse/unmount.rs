@@ -16,6 +16,7 @@ use signal_hook::iterator::Signals;
 
 use super::fusermount::{HELPER, HELPER_TIME, Hindrance, reason_in};
 use super::mount::MountError;
+use crate::fs::OnWait;
 use crate::shown::Shown;
 use crate::system::holders::stopped_in_use;
 use crate::system::mountinfo::{self, MountEntry};
@@ -129,8 +130,8 @@ pub(crate) struct Unmounter {
     /// The mount as it was made. `None` if it was not found in the mount table. Then nothing is unmounted,
     /// because a path alone may lead to another mount.
     mounted: Option<MountEntry>,
-    /// A mount that shows this one and must end first.
-    upper: Arc<OnceLock<MountEntry>>,
+    /// A mount that shows this one and must end first, and what to do before.
+    upper: Arc<OnceLock<(MountEntry, OnWait)>>,
     /// Whether a signal asked for the end.
     is_asked: Arc<AtomicBool>,
 }
@@ -150,9 +151,15 @@ impl Unmounter {
         self.is_asked.load(Ordering::Relaxed)
     }
 
-    /// Records a mount as one that must end first.
-    pub(crate) fn note_upper(&self, upper: &MountEntry) {
-        self.upper.get_or_init(|| upper.clone());
+    /// Records a mount as one that must end first. Calls `before` each time before it tries to end it.
+    pub(crate) fn record_upper(&self, upper: &MountEntry, before: OnWait) {
+        self.upper.get_or_init(|| (upper.clone(), before));
+    }
+
+    /// The mount that must end first, if it is still there, and what to do before.
+    fn upper(&self) -> Option<(MountEntry, &OnWait)> {
+        let (upper, before) = self.upper.get()?;
+        Some((upper.now()?, before))
     }
 
     /// Unmounts as soon as nothing uses the mount. Checks the mount itself, not its device number: once the
@@ -180,7 +187,8 @@ impl Unmounter {
             && let Some(mounted) = self.current()
         {
             is_lazy |= signals.pending().next().is_some();
-            if let Some(upper) = self.upper.get().and_then(MountEntry::now) {
+            if let Some((upper, before)) = self.upper() {
+                before.0();
                 // A mount that is in use is detached once its programs are known.
                 match unmount(&upper, is_lazy && in_use.is_some()) {
                     Ok(()) => {
@@ -232,7 +240,7 @@ impl Unmounter {
 
     /// Detaches the mount at once if it still exists, because what serves it has failed.
     pub(crate) fn take_back(&self) {
-        if let Some(upper) = self.upper.get().and_then(MountEntry::now) {
+        if let Some((upper, _)) = self.upper() {
             let _ = unmount(&upper, true);
         }
         match self.current() {

@@ -9,6 +9,7 @@ mod caching; // what the kernel caches: names, negative entries, attributes, lis
 mod damage; // archives that are damaged, or that change while mounted
 mod desktop; // `bsafs open`: mountpoints in the home, one mount per archive, errors without a terminal
 mod documents; // the commands of README and the topics
+mod edit_faults; // disks that are full, broken or gone below a writable mount
 mod failures; // mounts that are refused before anything is mounted
 mod folders; // folders of loose files, with and without archives
 mod following; // changes on the disk, and reloads

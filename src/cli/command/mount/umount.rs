@@ -21,11 +21,12 @@ use crate::cli::terminal::output::stdout;
 use crate::cli::ui::Ui;
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::mounts_folder::{LastMount, MadeFolder};
-use crate::daemon::overlay;
+use crate::daemon::{overlay, unsaved};
 use crate::fuse::{Hindrance, MountError, unmount};
 use crate::mounts::mount_status::{self, Answer};
 use crate::mounts::serving;
 use crate::shown::Shown;
+use crate::system::edit_mount::LOWER;
 use crate::system::holders::{Holder, Holders, Use, users_of};
 use crate::system::mountinfo::{self, MountEntry};
 use crate::system::place::Place;
@@ -76,7 +77,8 @@ impl Umount {
         let (mut outcome, mut waited) = (Ok(Exit::Ok), Duration::ZERO);
         for path in &self.mountpoints {
             let ended = find(path).and_then(|(mounted, answer)| {
-                self.end(path, &mounted, &answer, &mut waited).map(|()| report_edits(&mounted, ui.is_quiet))
+                self.end(path, &mounted, &answer, &mut waited)
+                    .map(|()| self.report_edits(&mounted, ui.is_quiet))
             });
             if let Err(failure) = ended {
                 self.notify(&failure);
@@ -110,7 +112,7 @@ impl Umount {
                 continue;
             }
             match self.end(path, &mounted, &answer, &mut waited) {
-                Ok(()) => report_edits(&mounted, is_quiet),
+                Ok(()) => self.report_edits(&mounted, is_quiet),
                 Err(failure) => {
                     logger::print_error(&failure.what);
                     self.notify(&failure);
@@ -153,9 +155,14 @@ impl Umount {
             _ => hanging.flatten(),
         };
         let process = daemon.and_then(Process::open);
+        // Root reads no folder beside another user's mount.
+        let edit = edit_mount::edit_folder(mounted).filter(|_| is_own(mounted));
+        let losses = overlay.as_ref().zip(edit).and_then(|(it, edit)| unsaved::losses(&it.mountpoint, &edit));
         // The daemon ends its own mount when the overlay is gone.
         let ended = overlay.as_ref().unwrap_or(mounted);
+        let losses = losses.map(|it| Failure::new(Exit::Io, format!("{}: {it}", ended.mountpoint.shown())));
         unmount_free(ended, self.lazy).map_err(|error| {
+            losses.iter().for_each(|losses| logger::print_error(&losses.what));
             let advice = if self.lazy { String::new() } else { advice(ended, &error) };
             let exit = match error {
                 MountError::Hindered(..) => Exit::NoPermission,
@@ -168,15 +175,34 @@ impl Umount {
             let wait = |pid| self.wait_for_daemon(&ended.mountpoint, mounted, pid, process.as_ref(), limit);
             let done = daemon.map_or(Ok(()), wait);
             *waited += if is_claimed { began.elapsed() } else { Duration::ZERO };
-            return done;
+            return done.and_then(|()| losses.map_or(Ok(()), Err));
         }
         // There is no daemon that could end the mount beneath the overlay.
         overlay::take_back(mounted)
             .map_err(|error| Failure::new(Exit::CannotCreate, format!("cannot unmount {error}")))?;
-        if matches!(answer, Answer::Dead) && mounted.user() == rustix::process::geteuid().as_raw() {
+        if matches!(answer, Answer::Dead) && is_own(mounted) {
             remove_left(&overlay::mountpoint(mounted));
         }
-        hanging.map_or(Ok(()), |daemon| self.report_hanging(path, daemon, process.as_ref()))
+        hanging.map_or(Ok(()), |daemon| self.report_hanging(path, daemon, process.as_ref()))?;
+        losses.map_or(Ok(()), Err)
+    }
+
+    /// Prints what is in the folder of a writable mount of the caller that has ended, and names what could not
+    /// be removed beside it.
+    fn report_edits(&self, mounted: &MountEntry, is_quiet: bool) {
+        // A mount that was detached lives on while files are open.
+        let made = edit_mount::made_folder(mounted).filter(|_| is_own(mounted) && !self.lazy);
+        if let Some(made) =
+            made.filter(|made| mountinfo::mounted_at(&made.join(LOWER)).is_none() && made.exists())
+        {
+            log::warn!("{}: left by the writable mount, and can be removed", made.shown());
+        }
+        let edit = edit_mount::edit_folder(mounted).filter(|_| is_own(mounted) && !is_quiet);
+        if let Some(summary) = edit.and_then(|edit| overlay::summary(&edit)) {
+            let mut out = stdout();
+            // The mount has ended even if standard output is closed.
+            let _ = writeln!(out, "{summary}").and_then(|()| out.flush());
+        }
     }
 
     /// Reports that the daemon of an ended mount still runs, because it hangs. A lazy unmount never
@@ -233,16 +259,10 @@ impl Umount {
     }
 }
 
-/// Prints what is in the folder of a writable mount of the caller that has ended. Any user can mount in a
-/// place that looks like one beside such a folder, so root reads no folder beside another user's mount.
-fn report_edits(mounted: &MountEntry, is_quiet: bool) {
-    let is_own = mounted.user() == rustix::process::geteuid().as_raw();
-    let edit = edit_mount::edit_folder(mounted).filter(|_| is_own && !is_quiet);
-    if let Some(summary) = edit.and_then(|edit| overlay::summary(&edit)) {
-        let mut out = stdout();
-        // The mount has ended even if standard output is closed.
-        let _ = writeln!(out, "{summary}").and_then(|()| out.flush());
-    }
+/// Whether a mount is the caller's. Any user can mount in a place that looks like one beside a folder of
+/// edits, so root reads no folder beside another user's mount.
+fn is_own(mounted: &MountEntry) -> bool {
+    mounted.user() == rustix::process::geteuid().as_raw()
 }
 
 /// Unmounts, and retries for a moment while the mount is busy. Processes that ask the daemon for
