@@ -17,10 +17,12 @@ use super::unsaved::LossReport;
 use crate::failure::{Exit, Failure};
 use crate::fs::{FileSystem, MountedSources, Presentation};
 use crate::fuse::{MountRequest, Session};
+use crate::shown::Shown;
 use crate::system::covered::cover;
 use crate::system::holders::stopped_in_use;
 use crate::system::mountinfo::MountEntry;
 use crate::vfs::Vfs;
+use crate::vfs::destination::FolderOwner;
 use crate::vfs::opening::reopening::Reopening;
 
 /// What a mount serves, and how.
@@ -61,6 +63,13 @@ impl Service<'_> {
             (None, Some(logging::open_for_foreground()?))
         };
         let overlay = self.edit.map(|upper| Overlay::prepare(&upper, &mountpoint.path)).transpose()?;
+        if let Some(edit) = overlay.as_ref().map(Overlay::edit_folder)
+            && let Some(owner) = FolderOwner::of_edits(edit, &self.vfs)
+        {
+            let what = format!("--edit {}: {owner}, and changes would go there", edit.shown());
+            let advice = format!("give a new folder: --edit {}", FolderOwner::proposal(edit, &self.vfs));
+            return Err(Failure::new(Exit::CannotCreate, format!("{what}; {advice}")));
+        }
         presentation.is_exact |= overlay.is_some();
         request.mountpoint.clone_from(&mountpoint.path);
         request.place = mountpoint.place().cloned();

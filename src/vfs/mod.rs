@@ -8,12 +8,13 @@
 //! | how are these layers opened, parsed, merged, and opened again? | the folder `opening` |
 //! | what is known after that? | `opened.rs`, `opened_archive.rs` |
 //! | which files does a pattern select? | `patterns.rs` |
-//! | how are files written to a folder? | `output_folder.rs` |
+//! | how are files written to a folder? | `output_folder.rs`; whose folder it is: `destination.rs` |
 //! | what if a source fails when it is opened again? | `trouble.rs` |
 //! | what can go wrong? | `error.rs` while opening, `file.rs` while reading |
 //!
 //! What is asked about a tree is in the room above, `answers`.
 
+pub(crate) mod destination;
 pub(crate) mod error;
 pub(crate) mod file;
 pub(crate) mod library;

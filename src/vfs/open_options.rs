@@ -71,7 +71,11 @@ pub(crate) fn is_path(name: &str) -> bool {
 
 /// The value of an option, whose path begins in `folder`, or in the home folder if it begins with `~`.
 pub(crate) fn placed(name: &str, value: &str, folder: &Path) -> OsString {
-    if is_path(name) { folder.join(expand_home(value.into())).into() } else { value.into() }
+    if is_path(name) && !value.is_empty() {
+        folder.join(expand_home(value.into())).into()
+    } else {
+        value.into()
+    }
 }
 
 /// A folder of a tree.

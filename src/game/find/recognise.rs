@@ -55,6 +55,14 @@ pub(super) fn recognise(disk: &Disk, folder: &Path, expected: Option<&'static Ti
     missing.into_iter().find(|(_, lacks)| lacks.is_little()).map_or(Recognised::No, what)
 }
 
+/// The game whose folder this is.
+pub(crate) fn game_in(disk: &Disk, folder: &Path) -> Option<&'static Title> {
+    match recognise(disk, folder, None) {
+        Recognised::Game { title, folder: found, .. } if found == folder => Some(title),
+        _ => None,
+    }
+}
+
 /// The game folder of an executable: the nearest folder above it with a game. If there is none but
 /// the executable has a game's name, the nearest folder that looks like an incomplete game.
 /// `recognise` is [`Report::recognise`](super::candidate::Report::recognise).

@@ -290,7 +290,10 @@ pub(crate) fn split_options(options: &str) -> Vec<(String, String)> {
         Some((name, value)) => (name.to_owned(), value.to_owned()),
         None => (part, String::new()),
     };
-    parts.into_iter().filter(|part| !part.is_empty()).map(pair).collect()
+    // A profile may have a blank after a comma. A value keeps its blanks.
+    let without_blanks = |(name, value): (String, String)| (name.trim().to_owned(), value);
+    let options = parts.into_iter().map(pair).map(without_blanks);
+    options.filter(|(name, value)| !(name.is_empty() && value.is_empty())).collect()
 }
 
 /// Whether a path's file name is a pattern. Names on Windows cannot contain `*` or `?`. On Linux

@@ -31,6 +31,7 @@ use crate::system::edit_mount;
 use crate::system::parallel::in_parallel;
 use crate::system::text::{count, reason};
 use crate::system::walk::LastLink;
+use crate::vfs::destination;
 use crate::vfs::output_folder::{Existing, OutputFolder, Placed};
 use crate::vfs::sources::folder_name;
 use crate::vfs::sources::profile::Profile;
@@ -185,6 +186,7 @@ impl Extract {
         directory: &Path,
         ui: &Ui,
     ) -> Result<Exit, Failure> {
+        destination::warn_of_game(directory);
         // In stored order, so that a disk is read in one pass.
         files.sort_by_key(VfsFile::place);
         let last = if self.directory.is_some() { LastLink::Follow } else { LastLink::Refuse };

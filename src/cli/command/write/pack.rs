@@ -33,6 +33,7 @@ use crate::pack::{
 use crate::shown::{Shown, quoted};
 use crate::system::text::{count, reason};
 use crate::system::whole_file::{read_start, read_stream};
+use crate::vfs::destination;
 use crate::vfs::open_options::parse_size;
 use crate::vfs::{FolderArchives, Layout, OpenOptions, Patterns, Vfs};
 
@@ -213,6 +214,8 @@ impl Pack {
         if self.output.is_none() {
             refuse_destination(&self.sources, "-o")?;
         }
+        let folders = [Some(&folder), self.move_packed.as_ref()];
+        folders.into_iter().flatten().for_each(|it| destination::warn_of_game(it));
         let plan = Plan::new(&vfs, &options)?;
         let changes = match &self.within {
             Some(game) => self.effects(&plan, game, &mut inquiry.unseen)?,
