@@ -97,10 +97,14 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
     value("dmask=", "077", "permissions to remove from folders, in octal", set_dmask),
     flag!("xattr", XATTR_HELP, presentation.xattrs),
     flag!("exact", "find names only in their stored spelling, as overlays require", presentation.is_exact),
+    flag!("ro", "keep the mount read-only, as it is without --edit", is_read_only),
+    value("rw", "", "outranks an earlier `ro`; only --edit makes a mount writable", |it, _, _| {
+        set(&mut it.is_read_only, false)
+    }),
     flag!("nonempty", "mount over a folder that is not empty", nonempty),
     flag!(
         "static",
-        "do not follow changes on the disk; run `bsafs reload MOUNTPOINT` to update the mount",
+        "do not follow changes on the disk; run `bsafs reload MOUNTPOINT` to update a mount without --edit",
         is_static
     ),
     opening("salvage", "", "same as --salvage", SALVAGE, |it| {
@@ -250,6 +254,8 @@ impl MountOption {
         let text = value.to_string_lossy();
         if !self.takes_value() {
             no_value(&text)?;
+        } else if self.is_path() && text.is_empty() {
+            return Err("the path is empty; name a file or folder".into());
         }
         match self.set {
             Some(set) => set(options, &text, Path::new(value)),
@@ -347,6 +353,8 @@ pub(crate) struct MountOptions {
     pub(crate) nonempty: bool,
     /// Whether the daemon ignores changes on the disk.
     pub(crate) is_static: bool,
+    /// Whether `ro` was given, which contradicts `edit`.
+    pub(crate) is_read_only: bool,
     /// The folder that receives files written to the mount.
     pub(crate) edit: Option<PathBuf>,
     /// The user that root becomes.
@@ -367,7 +375,7 @@ impl MountOptions {
 // Mount options, as mount(8) and fstab write them after `-o`.
 
 /// Accepted options that change nothing. mount(8) passes them to every file system, or the mount behaves as
-/// they ask anyway. `rw` is among them because mount(8) passes it by default; the mount stays read-only.
+/// they ask anyway. `ro` and `rw` only matter with `edit`.
 const IGNORED: &str = "\
     ro rw dev nodev suid nosuid exec atime relatime norelatime strictatime diratime nodiratime sync \
     async dirsync auto noauto user users nouser owner group nofail _netdev _rnetdev defaults lazytime \

@@ -63,6 +63,10 @@ fn check_name(name: &str) -> Result<(), Failure> {
                     begin with `-` or `.`";
         return Err(Failure::new(Exit::Usage, format!("--save-profile {name}: {what}")));
     }
+    if is_game(Path::new(name)) {
+        let what = "this is the name of a game, which `bsafs mount` would mount; choose another name";
+        return Err(Failure::new(Exit::Usage, format!("--save-profile {name}: {what}")));
+    }
     Ok(())
 }
 
@@ -138,5 +142,6 @@ mod tests {
             assert!(check_name(name).is_err(), "{name:?}");
         }
         assert!(check_name("skyrim-se_2.0").is_ok());
+        assert!(check_name("skyrimse").is_err_and(|failure| failure.what.contains("name of a game")));
     }
 }
