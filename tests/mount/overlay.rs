@@ -2,7 +2,7 @@
 //! nothing else is left behind.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -15,6 +15,7 @@ use crate::mounted::{
     Finished, TestDir, finish, is_alive, is_root, mount_table, mounts_below, run, signal, status, unmount,
     unmount_lazily, until,
 };
+use crate::support::home::plugin;
 
 /// Sorted names in a folder, including hidden ones.
 fn names(folder: &Path) -> Vec<String> {
@@ -75,7 +76,14 @@ fn new_changed_and_deleted_files_go_to_the_edit_folder() {
         serde_json::from_str(&dir.run(["status", "--json", "mnt"]).success()).unwrap();
     assert_eq!(status["edit"], dir.path("mod").to_str().unwrap());
     let refused = dir.run(["reload", "mnt"]);
-    assert!(refused.code == 2 && refused.err.contains("mount it again"), "{refused:?}");
+    let remount = |mountpoint: &str| {
+        let (edit, source) = (dir.path("mod"), dir.path("a.bsa"));
+        let (edit, source) = (edit.display(), source.display());
+        format!("bsafs umount {mountpoint} && bsafs mount --edit {edit} {source} {mountpoint}")
+    };
+    assert!(refused.code == 2 && refused.err.contains(&remount("mnt")), "{refused:?}");
+    assert!(dir.run(["status", "mnt"]).success().contains(&remount("mnt")));
+    assert!(mount.report.contains(&remount(dir.path("mnt").to_str().unwrap())), "{}", mount.report);
     let pid = mount.pid;
     mount.umount(&dir);
     assert!(!is_alive(pid));
@@ -147,7 +155,11 @@ fn an_ordinary_user_gets_a_writable_mount_through_fuse_overlayfs() {
     let report = run(&mut dir.bsafs_as_user(["mount", "--edit", "mod", "a.bsa", "mnt"]));
     assert_eq!(report.code, 0, "{report:?}");
     let there = world_files()[0].0;
-    let script = format!("echo new > mnt/new.txt && echo more >> 'mnt/{there}' && cat mnt/new.txt");
+    let script = format!(
+        "mkdir -p mnt/.git/a/b && touch mnt/.git/a/b/c && chmod 500 mnt/.git/a && rm -rf mnt/.git/a/b/c && \
+         chmod 700 mnt/.git/a && rm -r mnt/.git && mkdir -p mnt/textures/x/y && rm -r mnt/textures/x && \
+         echo new > mnt/new.txt && echo more >> 'mnt/{there}' && cat mnt/new.txt"
+    );
     assert_eq!(run(&mut dir.as_user("sh", ["-c", &script])).success(), "new\n");
     assert_eq!(fs::read(dir.path("mod/new.txt")).unwrap(), b"new\n");
     let changed = fs::read(dir.path("mod").join(there)).unwrap();
@@ -184,6 +196,125 @@ fn an_unusable_edit_folder_is_refused_and_nothing_is_mounted() {
         let finished = dir.run(["mount", "--edit", "/proc", "a.bsa", "mnt"]);
         assert!(finished.code != 0, "{finished:?}");
     }
+}
+
+/// A game that is recognised, with an archive, and an instance of Mod Organizer beside it.
+fn game_and_instance() -> TestDir {
+    let dir = TestDir::new();
+    let files: [(&str, &[u8]); 9] = [
+        ("Game/SkyrimSE.exe", b"MZ"),
+        ("Game/Data/Skyrim.esm", &plugin(4, 1, &[])),
+        ("Game/Data/Update.esm", &plugin(4, 1, &["Skyrim.esm"])),
+        ("MO2/ModOrganizer.exe", b"MZ"),
+        ("MO2/mods/Plate/textures/plate.dds", b"plate"),
+        ("MO2/mods/Off/textures/off.dds", b"off"),
+        ("MO2/overwrite/log.txt", b"log"),
+        ("MO2/profiles/Default/modlist.txt", b"+Plate\r\n-Off\r\n"),
+        ("MO2/profiles/Default/plugins.txt", b""),
+    ];
+    for (path, content) in files {
+        let path = dir.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+    fs::write(dir.path("Game/Data/Skyrim - Misc.bsa"), world()).unwrap();
+    let game = format!("Z:{}", dir.path("Game").display()).replace('/', "\\\\");
+    let settings = format!(
+        "[General]\ngameName=Skyrim Special Edition\nselected_profile=@ByteArray(Default)\n\
+         gamePath=@ByteArray({game})\n"
+    );
+    fs::write(dir.path("MO2/ModOrganizer.ini"), settings).unwrap();
+    dir
+}
+
+#[test]
+fn a_folder_of_the_game_of_the_manager_or_of_a_source_is_no_edit_folder() {
+    let dir = game_and_instance();
+    symlink(dir.path("Game/Data"), dir.path("link")).unwrap();
+    fs::create_dir(dir.path("own")).unwrap();
+    dir.archive("own/a.bsa", &world());
+    let listing = || run(Command::new("find").arg(dir.path("")).args(["-printf", "%p %s\n"])).success();
+    let before = listing();
+    for (edit, source, why) in [
+        ("Game/Data", "MO2", "this is the data folder of Skyrim Special Edition"),
+        ("Game/Data/new", "own/a.bsa", "this is in the data folder of Skyrim Special Edition"),
+        ("link/new", "own/a.bsa", "this is in the data folder of Skyrim Special Edition"),
+        ("Game", "own/a.bsa", "this contains the data folder of Skyrim Special Edition"),
+        ("MO2/../Game/./Data", "own/a.bsa", "this is the data folder of Skyrim Special Edition"),
+        ("MO2/mods", "MO2", "this is the folder of Mod Organizer's mods"),
+        ("MO2/mods", "own/a.bsa", "this is the folder of Mod Organizer's mods"),
+        ("MO2", "own/a.bsa", "this contains the folder of Mod Organizer's mods"),
+        ("MO2/overwrite", "own/a.bsa", "this is a folder that Mod Organizer fills"),
+        ("MO2/overwrite/new", "own/a.bsa", "this is in a folder that Mod Organizer fills"),
+        ("MO2/mods/Plate", "MO2", "this is a source of this mount"),
+        ("MO2/mods/Plate/textures", "MO2", "this is in a source of this mount"),
+        ("own", "own", "this is a source of this mount"),
+        ("own", "own/a.bsa", "this contains a source of this mount"),
+    ] {
+        let refused = dir.run(["mount", "--edit", edit, source, "mnt"]);
+        assert!(refused.code == 73 && refused.err.contains(why), "{edit}, {source}: {refused:?}");
+        let proposal = if source == "MO2" || edit.starts_with("MO2/o") || edit == "MO2" || edit == "MO2/mods"
+        {
+            format!("--edit '{}'", dir.path("MO2/mods/My Edits").display())
+        } else {
+            "--edit 'My Edits'".to_owned()
+        };
+        let has_proposal = refused.err.contains(&proposal) || edit.contains("..");
+        assert!(has_proposal, "{edit}, {source}: {refused:?}");
+        assert!(mounts_below(&dir.path("")).is_empty());
+        assert_eq!(listing(), before, "{edit}, {source}");
+    }
+    for edit in ["MO2/mods/My Edits", "MO2/mods/Off", "MO2/edits", "own/new", "new"] {
+        dir.run(["mount", "--edit", edit, "MO2", "mnt"]).success();
+        fs::write(dir.path("mnt/skyrim.esm"), "changed").unwrap();
+        dir.run(["umount", "mnt"]).success();
+        assert!(
+            dir.path(edit).join("skyrim.esm").exists()
+                && fs::read(dir.path("Game/Data/Skyrim.esm")).unwrap() != b"changed"
+        );
+    }
+}
+
+#[test]
+fn what_is_written_to_the_data_folder_of_a_game_is_remarked() {
+    let dir = game_and_instance();
+    let says = "so the game loads what is written there";
+    for into in ["Game/Data", "Game/Data/new"] {
+        let extracted = dir.run(["extract", "Game/Data/Skyrim - Misc.bsa", "-C", into]);
+        assert!(extracted.code == 0 && extracted.err.contains(says), "{into}: {extracted:?}");
+        let packed = dir.run(["pack", "--name", "Plate", "--game", "skyrimse", "-o", into, "MO2/mods/Plate"]);
+        assert!(packed.code == 0 && packed.err.contains(says), "{into}: {packed:?}");
+    }
+    for into in ["MO2/mods/Plate", "new"] {
+        let extracted = dir.run(["extract", "Game/Data/Skyrim - Misc.bsa", "-C", into]);
+        assert!(extracted.code == 0 && extracted.err.is_empty(), "{into}: {extracted:?}");
+    }
+}
+
+#[test]
+fn the_work_folder_of_a_writable_mount_is_no_mod() {
+    let dir = game_and_instance();
+    fs::create_dir_all(dir.path("MO2/mods/.My Edits.bsafs-work/work")).unwrap();
+    fs::write(dir.path("MO2/mods/.My Edits.bsafs-work/work/only-here.dds"), "half").unwrap();
+    let why = dir.run(["why", "--in", "MO2", "only-here.dds"]);
+    assert!(why.code == 1 && !why.out.contains("bsafs-work"), "{why:?}");
+}
+
+#[test]
+fn options_that_contradict_a_writable_mount_are_refused() {
+    let dir = prepared();
+    for (options, why) in
+        [("ro", "-o ro"), ("rw,ro", "-o ro"), ("edit=", "the path is empty"), ("edit", "the path is empty")]
+    {
+        let refused = dir.run(["mount", "--edit", "mod", "-o", options, "a.bsa", "mnt"]);
+        assert!(refused.code == 2 && refused.err.contains(why), "{options}: {refused:?}");
+    }
+    drop(dir.mount(["--edit", "mod", "-o", "ro,rw", "a.bsa"]));
+    fs::write(dir.path("p.toml"), "archives = [\"a.bsa\"]\noptions = \"static, exact\"\n").unwrap();
+    drop(dir.mount(["p.toml"]));
+    fs::write(dir.path("p.toml"), "archives = [\"a.bsa\"]\noptions = \"edit\"\n").unwrap();
+    let refused = dir.run(["mount", "p.toml", "mnt"]);
+    assert!(refused.code != 0 && refused.err.contains("the path is empty"), "{refused:?}");
 }
 
 #[test]
@@ -495,6 +626,11 @@ fn a_writable_mount_whose_overlay_program_was_killed_is_shown_as_dead() {
     // This daemon does not know that it belongs to an overlay, so it has to be ended, too.
     let _ = run(&mut dir.bsafs_as_user(["umount", "mnt"]));
     assert!(!mounts_below(&dir.path("")).contains(&dir.path("mnt")));
-    run(&mut dir.bsafs_as_user(["umount", ".mod.bsafs-work/lower"])).success();
+    // The daemon did not make the folder around it, so the folder is named and stays.
+    let ended = run(&mut dir.bsafs_as_user(["umount", ".mod.bsafs-work/lower"]));
+    assert!(
+        ended.code == 0 && ended.err.contains(".mod.bsafs-work: left by the writable mount"),
+        "{ended:?}"
+    );
     until("both mounts to be removed", || mounts_below(&dir.path("")).is_empty());
 }

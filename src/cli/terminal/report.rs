@@ -10,6 +10,7 @@ use indicatif::BinaryBytes;
 use crate::content::Store;
 use crate::daemon::mountpoint::Mountpoint;
 use crate::format::{EntryId, is_archive_name};
+use crate::fs::{MountedSource, MountedSources};
 use crate::game::find::find;
 use crate::game::{
     ArchiveRule, Disk, Environment, FoundInstance, LoadOrder, LooseRule, find_instances, instance_names,
@@ -22,7 +23,12 @@ use crate::tree::NodeId;
 use crate::vfs::Vfs;
 
 /// Describes what was mounted, and how to unmount it. `is_for_root` if root has become the user who mounts.
-pub(crate) fn report(vfs: &Vfs, mountpoint: &Mountpoint, edit: Option<&Path>, is_for_root: bool) -> String {
+pub(crate) fn report(
+    vfs: &Vfs,
+    mountpoint: &Mountpoint,
+    edit: Option<(&Path, &MountedSources)>,
+    is_for_root: bool,
+) -> String {
     let path = mountpoint.path.shown();
     let made = if mountpoint.is_made() { " (a new folder, removed on unmount)" } else { "" };
     let hidden = vfs.tree().nodes().map(|node| vfs.tree().hidden(node).len()).sum::<usize>();
@@ -37,15 +43,36 @@ pub(crate) fn report(vfs: &Vfs, mountpoint: &Mountpoint, edit: Option<&Path>, is
     };
     let how = match edit {
         None => "read-only".into(),
-        Some(upper) => format!("writable (changes go to {})", upper.shown()),
+        Some((upper, _)) => format!("writable (changes go to {})", upper.shown()),
     };
+    let shown = mountpoint.path.to_string_lossy();
+    let remount = edit.map(|(edit, sources)| {
+        format!("{}\n", how_to_update(&shown, &edit.to_string_lossy(), &sources.options, &sources.sources))
+    });
     format!(
-        "{}mounted {layers}, {}{hides}{bytes}, {how} at {path}{made}\n{}{}unmount: bsafs umount {}\n",
+        "{}mounted {layers}, {}{hides}{bytes}, {how} at {path}{made}\n{}{}{}unmount: bsafs umount {}\n",
         game(vfs.order()),
         count(vfs.tree().files(), "file"),
+        remount.unwrap_or_default(),
         instance(vfs.order()),
         oddities(vfs, &mountpoint.path, is_for_root),
-        quoted(&mountpoint.path.to_string_lossy()),
+        quoted(&shown),
+    )
+}
+
+/// Says that a writable mount does not follow the disk, and gives the commands that mount it again.
+pub(crate) fn how_to_update(
+    mountpoint: &str,
+    edit: &str,
+    options: &str,
+    sources: &[MountedSource],
+) -> String {
+    let options = if options.is_empty() { String::new() } else { format!("-o {} ", quoted(options)) };
+    let sources: String = sources.iter().map(|it| format!("{} ", quoted(&it.path))).collect();
+    let (mountpoint, edit) = (quoted(mountpoint), quoted(edit));
+    format!(
+        "it does not follow changes of the sources; to see them: bsafs umount {mountpoint} && bsafs mount \
+         --edit {edit} {options}{sources}{mountpoint}"
     )
 }
 

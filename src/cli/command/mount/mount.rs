@@ -183,7 +183,8 @@ impl Mount {
         let mut mountpoint = prepare_mountpoint(&plan, self.mountpoint.as_deref())?;
         let vfs: Vfs = opened.into();
         let is_for_root = plan.options.user.is_some() && !geteuid().is_root();
-        let report = report(&vfs, &mountpoint, plan.options.edit.as_deref(), is_for_root);
+        let edit = plan.options.edit.as_deref().map(|edit| (edit, &plan.mounted_sources));
+        let report = report(&vfs, &mountpoint, edit, is_for_root);
         self.refuse_hidden_log(&mountpoint)?;
         // What is there is mounted, so that the exit status does not change.
         let mut unseen = Unseen::default();
@@ -384,6 +385,10 @@ impl MountPlan {
         expanded.check_for_others(&options.open)?;
         if options.request.fsname.is_empty() {
             options.request.fsname = shown_source(sources, options.request.allow_other);
+        }
+        if options.edit.is_some() && options.is_read_only {
+            let what = "--edit makes a mount writable, and `-o ro` forbids it; leave one of them out";
+            return Err(Failure::new(Exit::Usage, what));
         }
         let is_of_profile = mountpoint.is_none() && expanded.mountpoint.is_some();
         let mountpoint = mountpoint.or(expanded.mountpoint);

@@ -9,6 +9,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::stdout;
+use crate::cli::terminal::report::how_to_update;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::daemon::mountpoint::resolve_mountpoint;
@@ -66,8 +67,11 @@ fn reload(path: &Path) -> Result<(MountStatus, Option<u32>), Failure> {
     let mountpoint = resolve_mountpoint(path);
     let mounted = mount_at(path, &mountpoint)?;
     if overlay::beneath(&mountpoint).is_some() || edit_mount::is_lower(&mountpoint) {
-        let what = "a mount made with --edit cannot reload its sources; unmount it, and mount it again";
-        return Err(Failure::new(Exit::Usage, format!("{}: {what}", path.shown())));
+        let status = status_of(path)?;
+        let edit = status.edit.unwrap_or_default();
+        let how = how_to_update(&path.to_string_lossy(), &edit, &status.options, &status.sources);
+        let what = format!("{}: a mount made with --edit cannot reload; {how}", path.shown());
+        return Err(Failure::new(Exit::Usage, what));
     }
     let before = status_of(path)?.status;
     let cannot = |what: String| Failure::new(Exit::Io, format!("{}: {what}", path.shown()));

@@ -10,6 +10,7 @@ use indicatif::BinaryBytes;
 use super::mounts::{self, write_how};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::output::{duration, stdout_for};
+use crate::cli::terminal::report::how_to_update;
 use crate::cli::ui::Ui;
 use crate::daemon::mountpoint::has_no_daemon;
 use crate::fs::{self, WatchCounts};
@@ -81,6 +82,7 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
         watches,
         pending_names,
     } = &status.status;
+    let mountpoint = path.to_string_lossy();
     let (path, version, time) = (path.shown(), version.shown(), duration(*uptime));
     writeln!(out, "{path}  (bsafs {version}, process {pid}, mounted for {time})")?;
     if let Some(user) = status.claimed_by {
@@ -92,6 +94,8 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
     write_how(out, status)?;
     if let Some(edit) = &status.edit {
         writeln!(out, "  edits      go to {}", edit.shown())?;
+        let MountStatus { options, sources, .. } = status;
+        writeln!(out, "  static     {}", how_to_update(&mountpoint, edit, options, sources))?;
     }
     writeln!(out, "  holds      {} in {}", count(*files, "file"), layers(*archives, *folders))?;
     if !encodings.is_empty() {
