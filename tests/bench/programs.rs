@@ -30,7 +30,27 @@ pub(crate) struct Commands {
     pub(crate) bytes: u64,
     pub(crate) verify: Vec<Duration>,
     pub(crate) extract: Vec<Duration>,
+    /// Times of [`EDITS`] in a writable mount of an ordinary user, and in an overlay that caches writes.
+    pub(crate) edits: [[Vec<Duration>; 2]; EDITS.len()],
 }
+
+/// What is written to a writable mount, and the command that writes it there.
+pub(crate) const EDITS: [(&str, &str); 3] = [
+    ("--edit: cp -r of 2,000 files", "cp -r $from/many $to"),
+    ("--edit: cp of 100 MB", "cp $from/large $to"),
+    ("--edit: 20,000 writes of 512 bytes", "dd if=$from/small of=$to/small bs=512 status=none"),
+];
+/// Makes what [`EDITS`] write, and both overlays: `ours` and `cached`, over the archive `$archive`.
+const OVERLAYS: &str = "\
+mkdir from from/many lower upper work cached
+head -c 100000000 /dev/zero >from/large
+head -c 10240000 /dev/zero >from/small
+for n in $(seq 2000); do head -c 5000 from/small >from/many/$n; done
+$bsafs mount --quiet --edit edit $archive ours
+$bsafs mount --quiet -o exact,static $archive lower
+fuse-overlayfs -o lowerdir=lower,upperdir=upper,workdir=work cached
+";
+const OVERLAYS_END: &str = "$bsafs umount --quiet ours; fusermount3 -u cached; $bsafs umount --quiet lower";
 
 /// A folder in memory that programs copy to.
 struct Target(PathBuf);
@@ -79,7 +99,34 @@ impl Commands {
         let start = Instant::now();
         run(Command::new(&bench.bsafs).arg("extract").arg(&archive).arg("-C").arg(target.0.join("files")))?;
         self.extract.push(start.elapsed());
-        Ok(())
+        self.measure_edits(bench, &archive)
+    }
+
+    /// Writes to both overlays in turn, as an ordinary user.
+    fn measure_edits(&mut self, bench: &Bench, archive: &Path) -> Outcome<()> {
+        let target = Target::create()?;
+        // The user may be unable to reach both where they are.
+        for (from, name) in [(&*bench.bsafs, "bsafs"), (archive, "a.ba2")] {
+            fs::copy(from, target.0.join(name))?;
+        }
+        run(Command::new("chown").arg("-R").arg("nobody").arg(&target.0))?;
+        let shell = |script: &str| {
+            let set = format!("set -e; bsafs=./bsafs archive=a.ba2; {script}");
+            let mut command = Command::new("runuser");
+            command.args(["-u", "nobody", "--", "sh", "-c", &set]).current_dir(&target.0);
+            command
+        };
+        run(&mut shell(OVERLAYS))?;
+        let written = self.edits.iter_mut().zip(EDITS).try_for_each(|(times, (_, command))| {
+            times.iter_mut().zip(["ours", "cached"]).try_for_each(|(times, to)| {
+                let start = Instant::now();
+                run(&mut shell(&format!("from=from to={to}; {command}")))?;
+                times.push(start.elapsed());
+                Ok(())
+            })
+        });
+        run(&mut shell(OVERLAYS_END))?;
+        written
     }
 }
 

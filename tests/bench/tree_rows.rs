@@ -6,7 +6,7 @@ use crate::corpus::Set::{self, Large, Textures};
 use crate::measure::{Key, median};
 use crate::mounts::Subject::{self, Kernel};
 use crate::plan::GZIP;
-use crate::programs::Program;
+use crate::programs::{EDITS, Program};
 use crate::rows::{GENERAL, Ratio, Tables, Verdict, ZLIB, both_times, cell, cold, times};
 use crate::table::thousands;
 use crate::work::Work;
@@ -77,6 +77,18 @@ impl Tables<'_> {
                 String::new(),
             ];
             self.row(cells, Verdict::of(compared.map(|it| it.value() <= 1.15)));
+        }
+        for ([ours, cached], (what, _)) in commands.edits.iter().zip(EDITS) {
+            let compared = (!ours.is_empty()).then(|| Ratio { ours: median(ours), theirs: median(cached) });
+            let cells = [
+                what.into(),
+                "an overlay that caches".into(),
+                cell(compared.as_ref(), times),
+                cell(compared.as_ref(), both_times),
+                String::new(),
+                String::new(),
+            ];
+            self.row(cells, Verdict::NoLimit);
         }
     }
 }
