@@ -1,5 +1,5 @@
-//! A place in the tree of folders: a name in an open folder, and what has that name. It is opened once, by the
-//! walk of `walk.rs`. What was examined there is then mounted on, unmounted or removed through its
+//! A place in the tree of folders: a name in an open folder, and what has that name. The walk of `walk.rs`
+//! opens it once. What was examined there is then mounted on, unmounted or removed through its
 //! descriptors, whatever other users rename meanwhile.
 
 use std::ffi::{OsStr, OsString};

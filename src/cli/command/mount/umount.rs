@@ -187,8 +187,8 @@ impl Umount {
         losses.map_or(Ok(()), Err)
     }
 
-    /// Prints what is in the folder of a writable mount of the caller that has ended, and names what could not
-    /// be removed beside it.
+    /// Prints what is in the folder of a writable mount of the caller that has ended, and what could not be
+    /// removed beside it.
     fn report_edits(&self, mounted: &MountEntry, is_quiet: bool) {
         // A mount that was detached lives on while files are open.
         let made = edit_mount::made_folder(mounted).filter(|_| is_own(mounted) && !self.lazy);
