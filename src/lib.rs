@@ -280,7 +280,7 @@
 //! | What if a disk fails? | EIO, and one line in the log for each outage |
 //! | What if a disk hangs? | `fuse/device_queues.rs` keeps a worker free |
 //! | How does a deletion in a writable mount stay? | marks: `folder/whiteouts.rs`; layers: `tree/erased.rs` |
-//! | Which copies does a path have? | `answers/copies.rs`; those outside of layers: `answers/why/of_file.rs` |
+//! | Which copies does a path have? | `answers/copies.rs`; outside of layers: `answers/why/of_file.rs` |
 //! | What if a source is a mount of bsafs? | `cli/options/mount_as_source.rs`: its own sources replace it |
 //! | What does a game, an instance or OpenMW load? | `game/load_order.rs`, the door of `game` |
 //! | How are mounts listed if a daemon hangs? | `mounts/mount_status.rs`: a subprocess asks, with a limit |
