@@ -2,6 +2,22 @@
 //! notes with the same codes.
 //!
 //! A new code is one row of the table below. The schema and the line `odd:` of a mount are made from it.
+//!
+//! | type | what it is |
+//! |---|---|
+//! | `Note` | a remark with a code about one subject; most of the types below become one |
+//! | `Notes` | notes up to a limit of each code |
+//! | `Counted` | things of several kinds: how many of each, and the first; each kind becomes a note |
+//! | `NoteSummary`, `Reasons` | all notes of one code in one line |
+//! | `Because` | the settings that decided what a note says |
+//! | `Cause` in `answers/fate.rs` | what became of one copy, often by a note |
+//! | `WalkNote` in `folder/notes.rs` | what a walk left out; the path of the folder is not known there |
+//! | `Quirk` in `content/codec/error.rs` | what is odd about a stream; its file is not known there |
+//! | `Finding` in `format/structure.rs` | a fault in the tables of an archive, with the entries |
+//! | `Trouble` in `vfs/trouble.rs` | a source that failed when it was opened again, and how that is handled |
+//! | `NotLookedAt` in `answers/unseen.rs` | a note as a mount reports it to other processes |
+//! | `Unseen` in `cli/terminal/unseen.rs` | the notes that decide the exit status of a command |
+//! | `LeftOut` in `pack/verdict.rs` | a file that stays loose |
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -600,6 +616,29 @@ impl fmt::Display for NoteSummary {
         let more = self.count.saturating_sub(self.examples.len());
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         write!(f, "{} ({}{more})", self.text, self.examples.join(", "))
+    }
+}
+
+/// Things of several kinds: how many there are of each, and the name of the first.
+#[derive(Debug)]
+pub(crate) struct Counted<K>(BTreeMap<K, (usize, String)>);
+
+impl<K> Default for Counted<K> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<K: Ord> Counted<K> {
+    /// Counts things of a kind. Only the name of the first is kept.
+    pub(crate) fn add(&mut self, kind: K, count: usize, name: impl FnOnce() -> String) {
+        let (number, _) = self.0.entry(kind).or_insert_with(|| (0, name()));
+        *number = number.saturating_add(count);
+    }
+
+    /// One note for each kind, about its things. `note` gets the kind and the number of things.
+    pub(crate) fn notes(self, note: impl Fn(K, usize) -> Note) -> impl Iterator<Item = Note> {
+        self.0.into_iter().map(move |(kind, (count, first))| note(kind, count).of(count, first))
     }
 }
 

@@ -3,14 +3,13 @@
 //! Games find a file by a binary search of its hash. Records out of order, wrong hashes and shared hashes
 //! are invisible in the game, although bsafs shows the files.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::format::encoding::Encoding;
 use crate::format::hash::Family;
 use crate::format::structure::{self, Fault, Finding};
 use crate::format::{Archive, Codec, Entry, Extent};
-use crate::note::{Note, NoteCode};
+use crate::note::{Counted, Note, NoteCode};
 use crate::system::text::count;
 use crate::vfs::error::OpenError;
 use crate::vfs::library::Vfs;
@@ -47,27 +46,29 @@ fn judge(archive: &Archive<'_>, subject: &str, encoding: Encoding) -> Vec<Note> 
     let path = |entry: &Entry<'_>| {
         stored_path(&entry.name, encoding).unwrap_or_else(|| format!("{:016x}", entry.hash.file))
     };
-    let mut found = FilesByCode::default();
+    let mut found = Counted::default();
     for Finding { fault, entries } in structure::examine(archive) {
         let first = entries.first().and_then(|first| archive.entries().nth(*first as usize));
-        found.files.extend(first.map(|first| (code(fault), (entries.len(), path(&first)))));
+        if let Some(first) = first {
+            found.add(code(fault), entries.len(), || path(&first));
+        }
     }
     let mut extents = archive.extents();
     for (number, entry) in (0_u32..).zip(archive.entries()) {
         let of_entry: Vec<Extent> = extents.by_ref().take(entry.extents.into()).collect();
         let is_packed = of_entry.iter().any(|extent| extent.codec != Codec::Stored);
         if is_packed && entry.name.parts().is_some_and(|(_, file)| must_be_stored(archive.hashes, file)) {
-            found.add(NoteCode::SoundPacked, || path(&entry));
+            found.add(NoteCode::SoundPacked, 1, || path(&entry));
         }
         if let Some((needs, first_mip)) = archive.heads.get(number as usize).texel_bytes() {
             let has: u64 =
                 of_entry.iter().map(|extent| u64::from(extent.size.unwrap_or(extent.packed))).sum();
             if (first_mip..needs).contains(&has) {
-                found.add(NoteCode::MipsMissing, || path(&entry));
+                found.add(NoteCode::MipsMissing, 1, || path(&entry));
             }
         }
     }
-    found.notes(subject, archive)
+    notes(found, subject, archive)
 }
 
 fn code(fault: Fault) -> NoteCode {
@@ -82,61 +83,50 @@ fn code(fault: Fault) -> NoteCode {
     }
 }
 
-/// Files of each kind: how many there are, and the path of the first.
-#[derive(Default)]
-struct FilesByCode {
-    files: BTreeMap<NoteCode, (usize, String)>,
-}
-
-impl FilesByCode {
-    fn add(&mut self, code: NoteCode, path: impl FnOnce() -> String) {
-        self.files.entry(code).or_insert_with(|| (0, path())).0 += 1;
-    }
-
-    fn notes(self, subject: &str, archive: &Archive<'_>) -> Vec<Note> {
-        let is_oblivion = archive.about.format == "TES4" && archive.about.version == 103;
-        let note = |(code, (number, first)): (NoteCode, (usize, String))| {
-            let files = count(number, "file");
-            let text = match code {
-                NoteCode::HashWrong if is_oblivion => format!(
-                    "the game searches by hash and will not find {files}: the hash is not that of the name; \
-                     mod managers do this on purpose (archive invalidation)"
-                ),
-                NoteCode::HashWrong => format!(
-                    "the game searches by hash and will not find {files}: the hash is not that of the name; \
-                     pack the archive again"
-                ),
-                NoteCode::HashOrder => format!(
-                    "the game searches by hash and will not find {files}, because the records are not \
-                     sorted; pack the archive again"
-                ),
-                NoteCode::PathTwice => {
-                    format!("the path of {files} occurs twice; the game finds one of them")
-                }
-                NoteCode::HashTwice => {
-                    format!("the hash of {files} is that of another path; the game finds one of them")
-                }
-                NoteCode::DataFolder => format!(
-                    "the game does not find {files}, because the path begins with Data; pack the content of \
-                     the data folder instead"
-                ),
-                NoteCode::PathUnfindable => format!(
-                    "the game does not find {files}, because the path begins at the root of a disk, or \
-                     has an empty or dotted name; pack the content of the data folder instead"
-                ),
-                NoteCode::DataInTables => format!(
-                    "the data of {files} lies inside the tables of the archive, so its packer did not \
-                     finish; pack it again"
-                ),
-                NoteCode::SoundPacked => {
-                    format!("{files} with sounds or texts are packed; the game may be silent or crash")
-                }
-                _ => format!("the small mips of {files} are missing"),
-            };
-            Note::new(code, subject, text).of(number, first)
+/// The notes on files of each kind in an archive, whose path is the subject.
+fn notes(found: Counted<NoteCode>, subject: &str, archive: &Archive<'_>) -> Vec<Note> {
+    let is_oblivion = archive.about.format == "TES4" && archive.about.version == 103;
+    let note = |code: NoteCode, number: usize| {
+        let files = count(number, "file");
+        let text = match code {
+            NoteCode::HashWrong if is_oblivion => format!(
+                "the game searches by hash and will not find {files}: the hash is not that of the name; \
+                 mod managers do this on purpose (archive invalidation)"
+            ),
+            NoteCode::HashWrong => format!(
+                "the game searches by hash and will not find {files}: the hash is not that of the name; \
+                 pack the archive again"
+            ),
+            NoteCode::HashOrder => format!(
+                "the game searches by hash and will not find {files}, because the records are not \
+                 sorted; pack the archive again"
+            ),
+            NoteCode::PathTwice => {
+                format!("the path of {files} occurs twice; the game finds one of them")
+            }
+            NoteCode::HashTwice => {
+                format!("the hash of {files} is that of another path; the game finds one of them")
+            }
+            NoteCode::DataFolder => format!(
+                "the game does not find {files}, because the path begins with Data; pack the content of \
+                 the data folder instead"
+            ),
+            NoteCode::PathUnfindable => format!(
+                "the game does not find {files}, because the path begins at the root of a disk, or \
+                 has an empty or dotted name; pack the content of the data folder instead"
+            ),
+            NoteCode::DataInTables => format!(
+                "the data of {files} lies inside the tables of the archive, so its packer did not \
+                 finish; pack it again"
+            ),
+            NoteCode::SoundPacked => {
+                format!("{files} with sounds or texts are packed; the game may be silent or crash")
+            }
+            _ => format!("the small mips of {files} are missing"),
         };
-        self.files.into_iter().map(note).collect()
-    }
+        Note::new(code, subject, text)
+    };
+    found.notes(note).collect()
 }
 
 /// Whether games read a file only if it is not packed.

@@ -14,7 +14,7 @@ use crate::format::write::{
     Collision, NameError, NewArchive, NewEntry, NewKind, NewTexture, PathForm, StoredPath,
 };
 use crate::game::{Loads, NextName, stem};
-use crate::note::{Note, NoteCode};
+use crate::note::{Counted, Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
 use crate::system::parallel::in_parallel;
@@ -303,11 +303,9 @@ impl<'o> Planner<'o> {
             let is_split = is_split(file, &Parts::of(&file.path));
             if reasons[index].is_none() { TextureHead::of(file, is_split) } else { TextureHead::default() }
         });
-        let mut odd_names = (0, String::new());
-        let mut remarks: BTreeMap<_, (usize, String)> = BTreeMap::new();
-        let mut others: BTreeMap<&str, (usize, String)> = BTreeMap::new();
-        let mut tops: BTreeMap<String, (usize, String)> = BTreeMap::new();
-        let mut unfound = (0, String::new());
+        let (mut odd_names, mut unfound) = (Counted::default(), Counted::default());
+        let (mut remarks, mut others, mut tops) =
+            (Counted::default(), Counted::default(), Counted::default());
         for ((file, TextureHead { parts: texture, other }), reason) in
             files.into_iter().zip(headers).zip(reasons)
         {
@@ -383,25 +381,20 @@ impl<'o> Planner<'o> {
                     self.wrong(UNFOUND, format!("{}: {why}", path.shown()));
                     continue;
                 }
-                unfound.0 += 1;
-                unfound.1 = if unfound.1.is_empty() { path.clone() } else { unfound.1 };
+                unfound.add((), 1, || path.clone());
             }
             if !stored.bytes().is_ascii() {
-                odd_names.0 += 1;
-                odd_names.1 = if odd_names.1.is_empty() { path.clone() } else { odd_names.1 };
+                odd_names.add((), 1, || path.clone());
             }
             let top = parts.top();
             if !top.is_empty() && !is_known_top(top) && file.archived.is_none() {
-                let (count, _) = tops.entry(top.to_owned()).or_insert((0, path.clone()));
-                *count += 1;
+                tops.add(top.to_owned(), 1, || path.clone());
             }
             for remark in texture.iter().flat_map(|texture| &texture.remarks) {
-                let (count, _) = remarks.entry(*remark).or_insert((0, path.clone()));
-                *count += 1;
+                remarks.add(*remark, 1, || path.clone());
             }
             if let Some(other) = other {
-                let (count, _) = others.entry(other).or_insert((0, path.clone()));
-                *count += 1;
+                others.add(other, 1, || path.clone());
             }
             let is_too_large = match kind {
                 // The size word and the embedded path count as well.
@@ -431,14 +424,14 @@ impl<'o> Planner<'o> {
             return Err(PackError::list(PackErrorKind::Source, what, &lines));
         }
         let source = options.game.id;
-        if odd_names.0 > 0 {
+        self.notes.extend(odd_names.notes(|(), _| {
             let text = format!(
                 "names with letters outside of ASCII are stored in {}; some tools hash them otherwise and do \
                  not find such files",
                 options.encoding.name()
             );
-            self.notes.push(Note::new(NoteCode::PackName, source, text).of(odd_names.0, odd_names.1));
-        }
+            Note::new(NoteCode::PackName, source, text)
+        }));
         if let Some(first) = self.tables.first().cloned() {
             let text = "tables of texts or lists of quests that another plugin finds only in its own archive";
             self.notes.push(Note::new(NoteCode::PackTable, source, text).of(self.tables.len(), first));
@@ -457,22 +450,21 @@ impl<'o> Planner<'o> {
             );
             self.notes.push(Note::new(NoteCode::PackTable, source, text).of(kept.len(), &*first.path));
         }
-        if unfound.0 > 0 {
+        self.notes.extend(unfound.notes(|(), _| {
             let text = "packed as they are, because of --any-path; no game looks for such paths";
-            self.notes.push(Note::new(NoteCode::PackPath, source, text).of(unfound.0, unfound.1));
-        }
-        for (top, (count, example)) in tops {
+            Note::new(NoteCode::PackPath, source, text)
+        }));
+        self.notes.extend(tops.notes(|top, _| {
             let text = "packed, although no game is known to read this folder";
-            self.notes.push(Note::new(NoteCode::PackFolder, top, text).of(count, example));
-        }
-        for (remark, (count, example)) in remarks {
-            self.notes.push(Note::new(NoteCode::PackTexture, source, remark.words()).of(count, example));
-        }
-        for (other, (count, example)) in others {
+            Note::new(NoteCode::PackFolder, top, text)
+        }));
+        let remarks = remarks.notes(|it, _| Note::new(NoteCode::PackTexture, source, it.words()));
+        self.notes.extend(remarks);
+        self.notes.extend(others.notes(|other: &str, _| {
             let text =
                 format!("packed, although it is {other}, which the game does not show; convert it to DDS");
-            self.notes.push(Note::new(NoteCode::PackNotTexture, source, text).of(count, example));
-        }
+            Note::new(NoteCode::PackNotTexture, source, text)
+        }));
         Ok(())
     }
 

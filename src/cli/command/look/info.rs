@@ -19,7 +19,7 @@ use crate::cli::terminal::output::StyledWrite;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::game::LoadOrder;
-use crate::note::{Note, NoteCode};
+use crate::note::{Counted, Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::text::count;
 use crate::vfs::opened_archive::{Description, unreadable};
@@ -177,24 +177,24 @@ fn notes_of_data(vfs: &Vfs, subject: &str) -> Vec<Note> {
         read.is_some()
     };
     files.retain(is_in_sample);
-    let mut found: BTreeMap<NoteCode, (usize, String)> = BTreeMap::new();
+    let mut found = Counted::default();
     for file in &files {
         let Ok(examined) = file.examine() else { continue };
         let codes: BTreeSet<NoteCode> = examined.quirks.iter().map(|quirk| quirk.code()).collect();
         for code in codes {
-            found.entry(code).or_insert_with(|| (0, file.path())).0 += 1;
+            found.add(code, 1, || file.path());
         }
     }
-    let note = |(code, (number, first)): (NoteCode, (usize, String))| {
+    let note = |code: NoteCode, number: usize| {
         let (thing, which) = code.in_words();
         let text = format!(
             "{}{which}, among the {} that `info` reads; `bsafs verify` reads all",
             count(number, thing),
             files.len()
         );
-        Note::new(code, subject, text).of(number, first)
+        Note::new(code, subject, text)
     };
-    found.into_iter().map(note).collect()
+    found.notes(note).collect()
 }
 
 /// Returns the number of files by codec, the number of all files, and their total size in bytes.
