@@ -22,7 +22,7 @@ use crate::vfs::sources::profile::{Profile, SourceSet, is_game};
 
 /// Sources in which mounts are replaced by the sources that were mounted.
 #[derive(Debug, Default)]
-pub(crate) struct Unmounted {
+pub(crate) struct UnderlyingSources {
     /// The sources in load order. Profiles are among them.
     pub(crate) paths: Vec<PathBuf>,
     /// The options of opening that the mounts have.
@@ -35,7 +35,7 @@ pub(crate) struct Unmounted {
     limited: Vec<(PathBuf, Layout)>,
 }
 
-impl Unmounted {
+impl UnderlyingSources {
     /// Replaces each mount, and each folder in a mount, by the sources of the mount, and the name of each
     /// saved profile by its file. The options of a later mount outrank those of an earlier one.
     pub(crate) fn new(sources: &[PathBuf]) -> Result<Self, Failure> {

@@ -7,7 +7,7 @@ use std::slice;
 
 use rustix::process::geteuid;
 
-use super::mount_as_source::Unmounted;
+use super::mount_as_source::UnderlyingSources;
 use super::option_table::{MountOptions, is_ignored};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::progress;
@@ -141,7 +141,7 @@ fn only_own_decide() -> String {
 /// The sources of a command that mounts nothing. Profile options that only affect mounts have no effect.
 /// A mount of bsafs stands for its own sources.
 pub(crate) fn source_set(sources: &[PathBuf], options: OpenOptions) -> Result<SourceSet, Failure> {
-    let mut unmounted = Unmounted::new(sources)?;
+    let mut unmounted = UnderlyingSources::new(sources)?;
     // Unknown options of profiles are errors. A mount leaves out what it cannot read.
     let read = |source: &PathBuf| NamedSources::new(slice::from_ref(source), MountOptions::new()).map(drop);
     let has_mount = unmounted.are_mounted.contains(&true);

@@ -97,7 +97,7 @@ impl<'a> Selected<'a> {
     /// The selected files of a tree, ordered by path without regard to case.
     pub(crate) fn files_among(&mut self, vfs: &Vfs) -> Vec<VfsFile> {
         let found = self.paths.iter().map(|path| (*path, self.find(vfs, path)));
-        let found: Vec<(&Path, Named)> =
+        let found: Vec<(&Path, SelectedPath)> =
             found.flat_map(|(path, named)| named.into_iter().map(move |it| (path, it))).collect();
         self.missing.retain(|path| found.iter().all(|(known, _)| known != path));
         if self.has_several() && !self.unmatched.is_empty() {
@@ -161,12 +161,12 @@ impl<'a> Selected<'a> {
     }
 
     /// The file or folder that a path means, or the files that have a name.
-    fn find(&self, vfs: &Vfs, path: &Path) -> Vec<Named> {
+    fn find(&self, vfs: &Vfs, path: &Path) -> Vec<SelectedPath> {
         match Meant::find(vfs, path) {
             Ok(Meant::Copy(copy)) if !self.takes_hidden && hidden_by(vfs, &copy).is_some() => Vec::new(),
-            Ok(Meant::Copy(copy)) => vec![Named::File(copy.path())],
-            Ok(Meant::Folder(folder)) => vec![Named::Folder(folder.path())],
-            Err(several) => several.into_iter().map(Named::File).collect(),
+            Ok(Meant::Copy(copy)) => vec![SelectedPath::File(copy.path())],
+            Ok(Meant::Folder(folder)) => vec![SelectedPath::Folder(folder.path())],
+            Err(several) => several.into_iter().map(SelectedPath::File).collect(),
         }
     }
 
@@ -272,7 +272,7 @@ pub(crate) fn is_pattern(argument: &Path) -> bool {
 }
 
 /// A file or folder in the sources that the user named.
-enum Named {
+enum SelectedPath {
     File(String),
     Folder(String),
 }
@@ -286,15 +286,15 @@ pub(crate) fn hidden_copy(vfs: &Vfs, path: &Path) -> Option<String> {
 }
 
 /// Whether a file was named, or is in a folder that was.
-fn is_below(file: &VfsFile, named: &[(&Path, Named)]) -> bool {
+fn is_below(file: &VfsFile, named: &[(&Path, SelectedPath)]) -> bool {
     if named.is_empty() {
         return false;
     }
     let path = file.path();
     named.iter().any(|(_, named)| match named {
-        Named::File(named) => path == *named,
-        Named::Folder(named) if named.is_empty() => true,
-        Named::Folder(named) => path.strip_prefix(named).is_some_and(|rest| rest.starts_with('/')),
+        SelectedPath::File(named) => path == *named,
+        SelectedPath::Folder(named) if named.is_empty() => true,
+        SelectedPath::Folder(named) => path.strip_prefix(named).is_some_and(|rest| rest.starts_with('/')),
     })
 }
 

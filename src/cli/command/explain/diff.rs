@@ -282,7 +282,8 @@ impl Diff {
         missing.add("B", lacking(&Change::Removed, LoadedBy::A), (&b, &set_b));
         let (has_lists, game) = (changes.is_some() && !self.selection.is_limited(), game_name(&b));
         let manifest = None;
-        let mut found = Found { differences, unloaded, counts, missing, changes, has_lists, game, manifest };
+        let mut found =
+            SourceDifferences { differences, unloaded, counts, missing, changes, has_lists, game, manifest };
         found.counts.listed = found.lists().iter().map(|(_, list)| list.len()).sum();
         match page {
             Some(page) => {
@@ -330,7 +331,7 @@ impl Diff {
         let (name, lacking) = if is_a { ("B", Change::Removed) } else { ("A", Change::Added) };
         let lacking = differences.iter().filter(|it| it.change == lacking);
         missing.add(name, lacking.map(|it| it.path.as_str()), (&vfs, &set));
-        let found = Found {
+        let found = SourceDifferences {
             counts: Counts::of(&differences, &[]),
             differences,
             unloaded: Vec::new(),
@@ -347,7 +348,7 @@ impl Diff {
 }
 
 /// How two sources differ.
-struct Found {
+struct SourceDifferences {
     differences: Vec<Difference>,
     unloaded: Vec<Unloaded>,
     counts: Counts,
@@ -380,7 +381,7 @@ impl OfManifest {
 /// The heading of the list of mods.
 const MODS: &str = "Mods";
 
-impl Found {
+impl SourceDifferences {
     /// What was added to the lists of two games, removed from them and moved in them.
     fn lists(&self) -> Vec<(&'static str, &[ListChange])> {
         let changes = self.changes.iter().filter(|_| self.has_lists);

@@ -114,11 +114,11 @@ impl Which {
             let provenance = match &unmounted {
                 None => {
                     let path = &Question::plain(path);
-                    let checked = answering.check(path).map_err(|error| Unanswered::Why(why(error)));
+                    let checked = answering.check(path).map_err(|error| NoAnswer::Why(why(error)));
                     let mut answer = checked.and_then(|()| read_provenance(path));
                     let within = match &mut answer {
                         Ok(answer) => Some(answer.provenance.path.clone().into_bytes()),
-                        Err(Unanswered::NoFile(why)) => self.place_of_none(path, why),
+                        Err(NoAnswer::NoFile(why)) => self.place_of_none(path, why),
                         Err(_) => None,
                     };
                     within.inspect(|within| inquiry.unseen.add(&answering.unseen_about(path, within)));
@@ -134,7 +134,7 @@ impl Which {
                     }
                     Err(what) => {
                         let reasons = if asked.is_folder(path) { String::new() } else { asked.reasons(path) };
-                        Err(Unanswered::Why(format!("{what}{reasons}")))
+                        Err(NoAnswer::Why(format!("{what}{reasons}")))
                     }
                 },
             };
@@ -191,14 +191,14 @@ impl Which {
     /// use for the file.
     fn print(
         &self,
-        provenance: Result<Origin, Unanswered>,
+        provenance: Result<Origin, NoAnswer>,
         path: &Path,
         inquiry: &mut Inquiry,
     ) -> Result<bool, Failure> {
         let answer = match provenance {
             Ok(answer) => answer,
-            Err(Unanswered::Invalid(what)) => return Err(Failure::new(Exit::Data, what)),
-            Err(Unanswered::Why(what) | Unanswered::NoFile(what)) => {
+            Err(NoAnswer::Invalid(what)) => return Err(Failure::new(Exit::Data, what)),
+            Err(NoAnswer::Why(what) | NoAnswer::NoFile(what)) => {
                 let why = what_is_wrong().map_or_else(String::new, |why| format!("; {why}"));
                 let what = format!("{}: {what}{why}", path.shown());
                 logger::print_error(&what);
@@ -220,7 +220,7 @@ impl Which {
 }
 
 /// Why it is not known where a file comes from.
-enum Unanswered {
+enum NoAnswer {
     /// There is no daemon to ask, or something else keeps the answer back.
     Why(String),
     /// There is no such file, at a path that may be in a mount.
@@ -229,7 +229,7 @@ enum Unanswered {
     Invalid(String),
 }
 
-impl From<String> for Unanswered {
+impl From<String> for NoAnswer {
     fn from(why: String) -> Self {
         Self::Why(why)
     }
@@ -290,10 +290,10 @@ fn why(error: StatusError) -> String {
 }
 
 /// Reads the provenance of a mounted file from the daemon.
-fn read_provenance(path: &Path) -> Result<Origin, Unanswered> {
+fn read_provenance(path: &Path) -> Result<Origin, NoAnswer> {
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Unanswered::NoFile(NO_FILE.to_owned()),
-        _ => Unanswered::Why(error.to_string()),
+        std::io::ErrorKind::NotFound => NoAnswer::NoFile(NO_FILE.to_owned()),
+        _ => NoAnswer::Why(error.to_string()),
     })?;
     let path = path.canonicalize().map_err(|error| error.to_string())?;
     // Ask in the file's own folder, because only a subfolder may be visible, by a bind mount. It is opened
@@ -304,20 +304,20 @@ fn read_provenance(path: &Path) -> Result<Origin, Unanswered> {
         if let Some(mounted) = mountinfo::mounted_as(metadata.dev()).filter(MountEntry::is_bsafs) {
             let mountpoint = mounted.mountpoint.shown();
             let what = format!("it is bind-mounted on its own; use its path below {mountpoint}");
-            return Err(Unanswered::Why(if metadata.is_dir() { FOLDER.into() } else { what }));
+            return Err(NoAnswer::Why(if metadata.is_dir() { FOLDER.into() } else { what }));
         }
         return match overlay::beneath_path(&path) {
             Some(Beneath { lower, within, written: Some(edit) }) => {
                 written_provenance(&lower, &within, &edit, &metadata)
             }
             Some(Beneath { lower, .. }) => read_provenance(&lower),
-            None => Err(Unanswered::Why(
+            None => Err(NoAnswer::Why(
                 "it is not inside a bsafs mount; to ask about a source, give it before the path".into(),
             )),
         };
     };
     if metadata.is_dir() {
-        return Err(Unanswered::Why(FOLDER.into()));
+        return Err(NoAnswer::Why(FOLDER.into()));
     }
     let link = |page| format!("{WHICH_LINK}{}:{page}", metadata.ino());
     let read = |page| readlinkat(&folder, link(page), Vec::new()).map(CString::into_bytes);
@@ -328,7 +328,7 @@ fn read_provenance(path: &Path) -> Result<Origin, Unanswered> {
     // Another user's daemon may answer anything.
     let provenance = serde_json::from_str(&text).map_err(|error| {
         let why = excerpt(&error.to_string()).to_string();
-        Unanswered::Invalid(format!("cannot read the daemon's answer: {why}"))
+        NoAnswer::Invalid(format!("cannot read the daemon's answer: {why}"))
     })?;
     Ok(Origin { provenance, claimed_by: mounted.claimant() })
 }
@@ -353,13 +353,13 @@ fn written_provenance(
     within: &Path,
     edit: &Path,
     metadata: &std::fs::Metadata,
-) -> Result<Origin, Unanswered> {
+) -> Result<Origin, NoAnswer> {
     if metadata.is_dir() {
-        return Err(Unanswered::Why(FOLDER.into()));
+        return Err(NoAnswer::Why(FOLDER.into()));
     }
     // The file may be new. A folder may have been deleted in its place.
     let hidden = match lower.is_file().then(|| read_provenance(lower)) {
-        Some(Err(Unanswered::Invalid(_))) | None => None,
+        Some(Err(NoAnswer::Invalid(_))) | None => None,
         Some(hidden) => Some(hidden?),
     };
     let path = within.to_string_lossy().into_owned();

@@ -137,7 +137,7 @@ struct Checking<'a> {
 }
 
 /// A source that was opened.
-enum Opened {
+enum OpenSource {
     Game(LoadOrder, Vfs),
     Folder(NamedFolder),
     Archive(Findings),
@@ -148,9 +148,9 @@ impl Checking<'_> {
     /// on if one of them cannot be opened.
     fn source(&mut self, source: &Path, set: &SourceSet) -> Result<(), OutputError> {
         match self.open(source, set) {
-            Ok(Opened::Game(order, game)) => self.game(&order, &game, set),
-            Ok(Opened::Folder(folder)) => self.folder(source, folder, set),
-            Ok(Opened::Archive(findings)) => self.report(&findings),
+            Ok(OpenSource::Game(order, game)) => self.game(&order, &game, set),
+            Ok(OpenSource::Folder(folder)) => self.folder(source, folder, set),
+            Ok(OpenSource::Archive(findings)) => self.report(&findings),
             Err(failure) => {
                 self.fail(source, failure);
                 Ok(())
@@ -158,15 +158,15 @@ impl Checking<'_> {
         }
     }
 
-    fn open(&mut self, source: &Path, set: &SourceSet) -> Result<Opened, Failure> {
+    fn open(&mut self, source: &Path, set: &SourceSet) -> Result<OpenSource, Failure> {
         if let Some(order) = resolve::plan_source(source, &set.options)? {
             self.inquiry.unseen.add(&order.notes);
-            return Ok(Opened::Game(order, Vfs::from(set.only(source).open()?)));
+            return Ok(OpenSource::Game(order, Vfs::from(set.only(source).open()?)));
         }
         if source.is_dir() {
-            return Ok(Opened::Folder(NamedFolder::open(source, &set.options)?));
+            return Ok(OpenSource::Folder(NamedFolder::open(source, &set.options)?));
         }
-        Ok(Opened::Archive(self.archive(source, set)?))
+        Ok(OpenSource::Archive(self.archive(source, set)?))
     }
 
     /// Checks and reports the archives and loose files of a game.

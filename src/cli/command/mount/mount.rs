@@ -10,7 +10,7 @@ use rustix::process::geteuid;
 
 use crate::cli::command::look::games::Games;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::options::mount_as_source::Unmounted;
+use crate::cli::options::mount_as_source::UnderlyingSources;
 use crate::cli::options::named_sources::NamedSources;
 use crate::cli::options::option_table::{
     GivenOption, LAYOUT, MOUNT, MountOption, MountOptions, OPEN, OpenArgs, OptionList, SALVAGE,
@@ -363,7 +363,7 @@ impl MountPlan {
         flags: &[GivenOption],
     ) -> Result<Self, Failure> {
         let (sources, mountpoint) = sources_and_mountpoint(paths);
-        let unmounted = Unmounted::new(sources)?;
+        let unmounted = UnderlyingSources::new(sources)?;
         unmounted.check_whole()?;
         let sources = &unmounted.paths[..];
         let expanded = NamedSources::new(sources, MountOptions::new())?;

@@ -103,7 +103,7 @@ enum Outcome {
 
 /// What became of a file of the sources.
 #[derive(Default)]
-struct Done {
+struct FileOutcome {
     /// One outcome for each file that is written for it.
     outcomes: Vec<Outcome>,
     /// Why a texture or a voice file stays as it is.
@@ -390,9 +390,9 @@ impl Extract {
         file: &VfsFile,
         names: Option<&NewNames>,
         is_full: &AtomicBool,
-    ) -> Done {
+    ) -> FileOutcome {
         let decoded = names.map(|names| (names, Decoded::of(file)));
-        let mut done = Done { is_voice: ends_with(file, FUZ), ..Done::default() };
+        let mut done = FileOutcome { is_voice: ends_with(file, FUZ), ..FileOutcome::default() };
         match decoded {
             Some((names, Ok(decoded))) => {
                 // Alpha is read again for each picture, so it has a reader of its own.
@@ -661,15 +661,15 @@ fn sound_offset(file: &VfsFile) -> Result<u64, &'static str> {
 }
 
 impl Outcomes {
-    fn of(files: Vec<Done>) -> Self {
+    fn of(files: Vec<FileOutcome>) -> Self {
         let mut all = Self::default();
-        for Done { kept, is_voice, .. } in &files {
+        for FileOutcome { kept, is_voice, .. } in &files {
             let reasons = if *is_voice { &mut all.voices } else { &mut all.textures };
             for why in kept.iter() {
                 reasons.add(why, 1);
             }
         }
-        for Done { outcomes, mut flaws, .. } in files {
+        for FileOutcome { outcomes, mut flaws, .. } in files {
             all.flaws.append(&mut flaws);
             for outcome in outcomes {
                 all.add(outcome);
