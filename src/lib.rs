@@ -302,7 +302,7 @@
 //!   folder.
 //! * **A command**: one file in the folder of its group of the help in `cli/command/`, and its `mod` line
 //!   there; in `cli/command/mod.rs`, its variant, arm and group. Help, manual and completions are made from
-//!   them. If it asks something of sources, it goes through `Inquiry` in `cli/inquiry.rs`, and `open_sources`
+//!   them. If it asks something of sources, it goes through `Inquiry` in `cli/inquiry.rs`, and `source_set`
 //!   in `cli/options/named_sources.rs` opens them. Tests demand its line in `tests/cli/documents.rs`. If it
 //!   prints JSON, a definition in `cli/schema.json`, and a line in its test.
 //! * **A mount option**: one row in `cli/options/option_table.rs`, and the code that acts on it.

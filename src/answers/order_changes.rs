@@ -57,12 +57,13 @@ impl Listing {
 }
 
 /// What causes the difference of a file.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub(crate) struct Culprit {
     /// The name of the mod, or of an archive that belongs to none. `None` for the game itself.
     pub(crate) name: Option<String>,
     /// Whether the mod was added, removed or moved. `None` if its own files differ, or which of its archives
     /// are loaded.
+    #[serde(rename = "change", skip_serializing_if = "Option::is_none")]
     pub(crate) what: Option<Listing>,
 }
 

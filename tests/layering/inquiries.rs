@@ -4,15 +4,8 @@
 use super::{Sources, assert_none, sources, texts};
 
 /// What opens sources.
-const OPENS: [&str; 7] = [
-    "source_set(",
-    "open_sources(",
-    "open_sources_for(",
-    "with_archive(",
-    "Asked::new(",
-    "Asked::about(",
-    "find_instances(",
-];
+const OPENS: [&str; 6] =
+    ["source_set(", "open_sources_for(", "with_archive(", "Asked::new(", "Asked::about(", "find_instances("];
 
 /// What only the skeleton does: it names what was not looked at, and decides the exit status by it.
 const ENDS: [&str; 2] = ["unseen.end(", "unseen.write_json("];
@@ -48,8 +41,8 @@ fn wrong(sources: &Sources) -> Vec<String> {
 
 #[test]
 fn a_command_that_ends_by_hand_is_found() {
-    let by_hand = "fn run() { let vfs = open_sources(a, b)?; Ok(unseen.end(Exit::Ok)) }";
-    let through = "fn run() { Inquiry::run(json, |inquiry| open_sources(a, b)) }";
+    let by_hand = "fn run() { let vfs = source_set(a, b)?; Ok(unseen.end(Exit::Ok)) }";
+    let through = "fn run() { Inquiry::run(json, |inquiry| source_set(a, b)) }";
     assert_eq!(wrong(&texts(&[("cli/command/look/a.rs", by_hand)])).len(), 2);
     assert!(
         wrong(&texts(&[("cli/command/look/a.rs", through), ("cli/command/mount/open.rs", by_hand)]))

@@ -172,11 +172,6 @@ pub(crate) fn open_sources_for<'p>(
     Ok(Vfs::open_for(&source_set(sources, options)?, paths)?)
 }
 
-/// Opens the sources of a command that mounts nothing.
-pub(crate) fn open_sources(sources: &[PathBuf], options: OpenOptions) -> Result<Vfs, Failure> {
-    Ok(source_set(sources, options)?.open()?.into())
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;

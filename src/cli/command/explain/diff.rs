@@ -153,14 +153,6 @@ struct JsonListed<'a> {
     after: Option<&'a str>,
 }
 
-/// What causes a difference, as JSON.
-#[derive(Serialize)]
-struct JsonCulprit {
-    name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    change: Option<Listing>,
-}
-
 #[derive(Serialize)]
 struct JsonDifference<'a> {
     path: &'a str,
@@ -174,7 +166,7 @@ struct JsonDifference<'a> {
     missing: Option<&'a Cause>,
     /// What causes the difference, if both sources are games.
     #[serde(rename = "mod", skip_serializing_if = "Option::is_none")]
-    of_mod: Option<JsonCulprit>,
+    of_mod: Option<Culprit>,
 }
 
 /// Why a source lacks files of which it has copies: ignored, off, not loaded.
@@ -408,9 +400,8 @@ impl SourceDifferences {
             if let Some(manifest) = &self.manifest {
                 *(if manifest.is_a { &mut a } else { &mut b }) = manifest.side(kind);
             }
-            let culprit = self.changes.as_ref().filter(|_| *kind != Change::SameSize);
-            let culprit = culprit.map(|it| it.culprit(difference));
-            let of_mod = culprit.map(|Culprit { name, what }| JsonCulprit { name, change: what });
+            let changes = self.changes.as_ref().filter(|_| *kind != Change::SameSize);
+            let of_mod = changes.map(|changes| changes.culprit(difference));
             let missing = self.missing.why(path);
             out.json(&JsonDifference { path, change, a, b, missing, of_mod })?;
         }

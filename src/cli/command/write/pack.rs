@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::iter;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ use crate::answers::question::Question;
 use crate::answers::why::why;
 use crate::cli::exit::{Exit, Failure, OutputError};
 use crate::cli::inquiry::Inquiry;
-use crate::cli::options::named_sources::{open_sources, source_set};
+use crate::cli::options::named_sources::{open_sources_for, source_set};
 use crate::cli::options::option_table::{AS_USER, OpenArgs};
 use crate::cli::options::selection::{Selection, destination_hint, refuse_destination};
 use crate::cli::surroundings::remove_files_on_signals;
@@ -207,10 +208,11 @@ impl Pack {
         let advice_to_root = (!self.follow_links).then_some(AS_USER);
         let files = OpenOptions::new().archives(FolderArchives::Files);
         let open = open.merged_over(files).layout(Layout::Union).advice_to_root(advice_to_root);
-        let vfs = open_sources(&self.sources, open).map_err(|failure| match self.output {
-            Some(_) => failure,
-            None => destination_hint(failure, &self.sources, "-o"),
-        })?;
+        let vfs =
+            open_sources_for(&self.sources, open, iter::empty()).map_err(|failure| match self.output {
+                Some(_) => failure,
+                None => destination_hint(failure, &self.sources, "-o"),
+            })?;
         if self.output.is_none() {
             refuse_destination(&self.sources, "-o")?;
         }
