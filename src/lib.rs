@@ -94,7 +94,7 @@
 //!   mesh                             names of other files in meshes and materials
 //!   read  system  limits             bounds-checked reads; the operating system; limits of memory
 //!   note  shown  failure             notes; how names are printed; the program's one error
-//!   named                            enums that are tables of texts
+//!   kinds  named                     what endings and folders are, and who opens them; enums that are tables
 //! ```
 //!
 //! A room is a top-level module. It imports only from rooms below it. `tests/layering.rs` has the
@@ -287,6 +287,7 @@
 //! | Can another user redirect root's mount? | `system/place.rs`, `fuse/unmount.rs`: no |
 //! | What does a program get that bsafs starts? | `system/subprocess.rs`; a test allows no other place |
 //! | How does root ask or serve another user? | `system/credentials.rs`: a process that he cannot trace |
+//! | What is a file or folder of a game, and who opens it? | `kinds.rs`, a row for each |
 //! | What bounds memory? | `limits.rs`, with a table |
 //! | What if memory is limited (`ulimit -v`)? | `system/memory.rs` |
 //! | What is measured, and what was tried? | `tests/bench/RESULTS.md` |
@@ -317,6 +318,7 @@
 //!   command line, `-o`.
 //! * **A texture format**: one row in `texture/pixel_format.rs`. Its name determines how it is
 //!   decoded into a picture. Only an unusual format needs an arm in `picture/texels.rs`.
+//! * **An ending or a folder**: one row in `kinds.rs`, with who opens it, and the source that says so.
 //! * **A game**: one row in `game/titles/`, and the lists of its unchanged INI files in `vanilla.rs` there.
 //!
 //! If a text of the program changes, the snapshots of help, manual and messages differ. The tests that fail
@@ -368,6 +370,9 @@ pub mod fuse;
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub mod game;
+#[doc(hidden)]
+#[allow(missing_docs)]
+pub mod kinds;
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub mod limits;

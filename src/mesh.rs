@@ -24,6 +24,7 @@ use std::collections::HashSet;
 use std::fmt::{self, Display};
 use std::io::{self, Read};
 
+use crate::kinds::{self, DDS, GEOMETRIES, KindOfFile, MATERIALS, MESH, MESHES, TEXTURES, What};
 use crate::limits::{MESH_NAME_MAX, MESH_NAMES_MAX};
 
 /// What a file is that names others.
@@ -70,22 +71,10 @@ pub enum NameKind {
     Other,
 }
 
-/// The extensions of names, without the dot.
-const EXTENSIONS: [(&[u8], NameKind); 10] = [
-    (b"dds", NameKind::Texture),
-    (b"tga", NameKind::Texture),
-    (b"bmp", NameKind::Texture),
-    (b"bgsm", NameKind::Material),
-    (b"bgem", NameKind::Material),
-    (b"mat", NameKind::Material),
-    (b"mesh", NameKind::Geometry),
-    (b"nif", NameKind::Other),
-    (b"tri", NameKind::Other),
-    (b"hkx", NameKind::Other),
-];
-
-/// The extensions of files that [`scan`] reads, with the dot.
-pub const SCANNED: [&str; 6] = [".nif", ".bto", ".btr", ".bgsm", ".bgem", ".mat"];
+/// Whether [`scan`] reads files of a name.
+pub fn is_scanned(name: &[u8]) -> bool {
+    kinds::is(name, &[What::Mesh, What::Material])
+}
 
 /// A name of another file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -169,12 +158,13 @@ pub fn scan(mut file: impl Read) -> Result<Scanned, MeshError> {
 /// `materials` or `geometries`, or an absolute path on the machine of an artist. `is_old` is that of the
 /// mesh.
 pub fn paths(name: &NamedFile, is_old: bool) -> Vec<Vec<u8>> {
-    let folder: &[u8] = match name.kind {
-        NameKind::Texture => b"textures",
-        NameKind::Material => b"materials",
-        NameKind::Geometry => b"geometries",
-        NameKind::Other => b"meshes",
+    let folder = match name.kind {
+        NameKind::Texture => TEXTURES,
+        NameKind::Material => MATERIALS,
+        NameKind::Geometry => GEOMETRIES,
+        NameKind::Other => MESHES,
     };
+    let folder = folder.as_bytes();
     let folded = name.stored.to_ascii_lowercase();
     let mut parts: Vec<&[u8]> = Vec::new();
     for part in folded.split(|byte| matches!(byte, b'/' | b'\\')) {
@@ -200,13 +190,13 @@ pub fn paths(name: &NamedFile, is_old: bool) -> Vec<Vec<u8>> {
     }
     let path = parts.join(&b'/');
     if name.kind == NameKind::Geometry && kind_of_name(&path).is_none() {
-        return vec![[&path, &b".mesh"[..]].concat()];
+        return vec![[&path, &b"."[..], MESH.as_bytes()].concat()];
     }
     if name.kind != NameKind::Texture {
         return vec![path];
     }
     // Bethesda converted all textures to DDS, but not their names in meshes.
-    let as_dds = |path: &[u8]| [path.get(..path.len() - 3).unwrap_or_default(), b"dds"].concat();
+    let as_dds = |path: &[u8]| [path.get(..path.len() - 3).unwrap_or_default(), DDS.as_bytes()].concat();
     let mut paths = vec![as_dds(&path), path.clone()];
     if is_old {
         // The engine then searches for the file's name alone (OpenMW, as above).
@@ -220,9 +210,16 @@ pub fn paths(name: &NamedFile, is_old: bool) -> Vec<Vec<u8>> {
 
 /// What a path is a name of, by its extension.
 pub fn kind_of_name(name: &[u8]) -> Option<NameKind> {
-    let dot = name.iter().rposition(|byte| *byte == b'.')?;
-    let end = name.get(dot + 1..)?;
-    EXTENSIONS.iter().find(|(extension, _)| end.eq_ignore_ascii_case(extension)).map(|(_, kind)| *kind)
+    kinds::kind_of(name).filter(|kind| kind.is_named).map(name_kind)
+}
+
+fn name_kind(kind: &KindOfFile) -> NameKind {
+    match kind.what {
+        What::Texture | What::Picture => NameKind::Texture,
+        What::Material => NameKind::Material,
+        What::Geometry => NameKind::Geometry,
+        _ => NameKind::Other,
+    }
 }
 
 /// The kind of a file, from its first bytes.
@@ -607,8 +604,10 @@ const AFTER: usize = MESH_NAME_MAX + 8;
 /// The name whose last dot is at `dot`, if its length proves it.
 fn name_around(bytes: &[u8], dot: usize) -> Option<(NameKind, &[u8])> {
     let after = bytes.get(dot + 1..)?;
-    EXTENSIONS.iter().find_map(|(extension, kind)| {
-        let is_it = after.get(..extension.len())?.eq_ignore_ascii_case(extension);
+    let named = kinds::KINDS.iter().filter(|kind| kind.is_named);
+    let endings = named.flat_map(|kind| kind.endings.iter().map(move |ending| (ending, kind)));
+    endings.into_iter().find_map(|(extension, kind)| {
+        let is_it = after.get(..extension.len())?.eq_ignore_ascii_case(extension.as_bytes());
         // The length of a name is below 65,536, so the byte before a name is 0, and there is none in it.
         let before = bytes.get(dot.saturating_sub(MESH_NAME_MAX)..dot).filter(|_| is_it)?;
         let start = dot - before.iter().rev().position(|byte| *byte == 0)?;
@@ -617,7 +616,7 @@ fn name_around(bytes: &[u8], dot: usize) -> Option<(NameKind, &[u8])> {
         let stated = length_before(bytes, start)?;
         let has_nul = bytes.get(end) == Some(&0);
         let is_stated = stated == stored.len() || has_nul && stated == stored.len() + 1;
-        (is_stated && stored.len() <= MESH_NAME_MAX).then_some((*kind, stored))
+        (is_stated && stored.len() <= MESH_NAME_MAX).then_some((name_kind(kind), stored))
     })
 }
 

@@ -23,12 +23,13 @@ use std::path::{Path, PathBuf};
 
 use imports::imports;
 
-/// The parts that every other part may import: constants, enums that are tables, the one type of notes, and
-/// how names are printed.
-const FOR_ALL: [&str; 4] = ["limits", "named", "note", "shown"];
+/// The parts that every other part may import: the table of kinds of files, constants, enums that are tables,
+/// the one type of notes, and how names are printed.
+const FOR_ALL: [&str; 5] = ["kinds", "limits", "named", "note", "shown"];
 
 /// The parts that each part may import, in addition to [`FOR_ALL`].
-const ALLOWED: [(&str, &[&str]); 25] = [
+const ALLOWED: [(&str, &[&str]); 26] = [
+    ("kinds", &[]),
     ("limits", &[]),
     ("named", &[]),
     ("note", &[]),

@@ -6,7 +6,8 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::format::is_archive_name;
-use crate::game::{LoadOrder, ModList, is_plugin, unread_folder};
+use crate::game::{LoadOrder, ModList, unread_folder};
+use crate::kinds::{OPENMW_PLUGINS, ends, is_plugin};
 use crate::named::named;
 use crate::note::{Because, Note, NoteCode};
 use crate::shown::Shown;
@@ -201,14 +202,8 @@ fn is_nested(note: &Note) -> bool {
 
 /// Whether a file of this name is a plugin of the game, which may be OpenMW.
 pub(crate) fn is_plugin_of(order: &LoadOrder, name: &str) -> bool {
-    let ends = |end: &&str| name.to_ascii_lowercase().ends_with(*end);
-    is_plugin(name) || order.game == OPENMW && OPENMW_PLUGINS.iter().any(ends)
+    is_plugin(name) || order.is_openmw() && ends(name, OPENMW_PLUGINS)
 }
-
-/// The id of OpenMW.
-pub(crate) const OPENMW: &str = "openmw";
-/// Endings of plugins that only OpenMW reads.
-const OPENMW_PLUGINS: [&str; 3] = [".omwaddon", ".omwscripts", ".omwgame"];
 
 /// Why a game does not load a loose plugin or archive that is in a folder.
 pub(crate) fn below_top(order: &LoadOrder, file: &VfsFile) -> Option<&'static str> {

@@ -18,9 +18,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::format::encoding::Encoding;
-use crate::game::is_plugin;
+use crate::kinds::{MATERIALS, MESHES, MOHIDDEN, ends, is_plugin};
 use crate::limits::NEEDS_MAX;
-use crate::mesh::{self, MeshError, NameKind, NamedFile, SCANNED};
+use crate::mesh::{self, MeshError, NameKind, NamedFile};
 use crate::named::named;
 use crate::system::parallel::in_parallel;
 use crate::tree::NodeId;
@@ -198,23 +198,13 @@ pub(crate) const DEPTH_MAX: usize = 8;
 /// Whether a file is a mesh or a material, by its path. Mod Organizer hides what is in some folders from the
 /// game.
 pub(crate) fn is_scanned(file: &VfsFile) -> bool {
-    is_scanned_name(file.name()) && is_scanned_path(&file.path())
+    mesh::is_scanned(file.name()) && is_scanned_path(&file.path())
 }
 
 /// As [`is_scanned`], for a path with `/` between its names.
 pub(crate) fn is_scanned_path(path: &str) -> bool {
-    let is_hidden = path.split('/').any(|name| ends_with(name.as_bytes(), ".mohidden"));
-    is_scanned_name(path.as_bytes()) && !is_hidden
-}
-
-fn is_scanned_name(name: &[u8]) -> bool {
-    SCANNED.iter().any(|end| ends_with(name, end))
-}
-
-/// Whether a name ends so, in any case.
-fn ends_with(name: &[u8], end: &str) -> bool {
-    let found = name.len().checked_sub(end.len()).and_then(|at| name.get(at..));
-    found.is_some_and(|it| it.eq_ignore_ascii_case(end.as_bytes()))
+    let is_hidden = path.split('/').any(|name| ends(name, &[MOHIDDEN]));
+    mesh::is_scanned(path.as_bytes()) && !is_hidden
 }
 
 /// Scans files, and the materials and meshes that they name. `advance` is called after each file.
@@ -284,7 +274,7 @@ pub(crate) fn near(vfs: &Vfs, path: &[u8]) -> Option<Near> {
     places.extend((1..=folders.len()).rev().map(|len| folders[..len].join("/")));
     for place in places {
         let mut files = Vec::new();
-        let is_all = ["meshes", "materials"]
+        let is_all = [MESHES, MATERIALS]
             .iter()
             .all(|root| vfs.folder(format!("{root}/{place}")).is_none_or(|it| add_scanned(&it, &mut files)));
         if !is_all {
@@ -296,7 +286,7 @@ pub(crate) fn near(vfs: &Vfs, path: &[u8]) -> Option<Near> {
         let found = needs(vfs, files, &|_| {});
         let mut unread = found.files.iter().filter(|it| it.needs.is_err()).map(|it| it.file.clone());
         near.unread = unread.next().map(|first| (first, 1 + unread.count()));
-        near.folder = Some(format!("meshes/{place}"));
+        near.folder = Some(format!("{MESHES}/{place}"));
         near.naming =
             found.naming(&Named::Missing(path.clone())).into_iter().map(|it| it.0.clone()).collect();
         if !near.naming.is_empty() {
@@ -331,7 +321,7 @@ fn to_follow(vfs: &Vfs, files: &[NeedsOf]) -> Vec<VfsFile> {
         _ => None,
     });
     let files = nodes.filter(|node| seen.insert(*node)).filter_map(|node| vfs.file_of(node));
-    files.filter(|file| is_scanned_name(file.name())).collect()
+    files.filter(|file| mesh::is_scanned(file.name())).collect()
 }
 
 fn needs_of(vfs: &Vfs, file: &VfsFile) -> Result<Vec<Need>, MeshError> {

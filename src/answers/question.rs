@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::game::caseless::same;
 use crate::game::{DeploymentList, Disk, LayerKind, drive_root, is_known_folder};
+use crate::kinds::{KINDS, PEX, SCRIPTS, kind_of};
 use crate::system::text::from_uri;
 use crate::vfs::file::{VfsFile, VfsLayer};
 use crate::vfs::library::{Vfs, VfsEntry, VfsFolder};
@@ -25,23 +26,6 @@ pub(crate) struct Question {
 
 /// Pairs of quotes around a path.
 const QUOTES: [(char, char); 6] = [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('‘', '’'), ('«', '»')];
-/// The folder below which tools write the paths of files with an ending.
-const IMPLIED: [(&str, &str); 12] = [
-    (".dds", "textures"),
-    (".nif", "meshes"),
-    (".tri", "meshes"),
-    (".hkx", "meshes"),
-    (".bgsm", "materials"),
-    (".bgem", "materials"),
-    (".mat", "materials"),
-    (".pex", "scripts"),
-    (".wav", "sound"),
-    (".fuz", "sound"),
-    (".xwm", "sound"),
-    (".swf", "interface"),
-];
-/// Folders of one type of files, which other such folders do not have.
-const TYPED: [&str; 5] = ["textures", "meshes", "materials", "scripts", "sound"];
 /// Maximum number of names at the end of a path that may be its path in the game.
 pub(crate) const DEPTH_MAX: usize = 32;
 /// Maximum number of names that are suggested for a name with a typing error.
@@ -273,7 +257,7 @@ pub(crate) fn find(vfs: &Vfs, question: &Question) -> Result<VfsFile, Vec<String
         }
     }
     // Some folders are in others, too: `textures/interface`.
-    let is_typed = top.is_some_and(|top| TYPED.iter().any(|it| same(it, top)));
+    let is_typed = top.is_some_and(|top| KINDS.iter().any(|kind| same(kind.folder, top)));
     if let Some(file) = implied(text).filter(|_| !is_typed).and_then(|path| vfs.file(path)) {
         return Ok(file);
     }
@@ -295,7 +279,7 @@ pub(crate) fn find(vfs: &Vfs, question: &Question) -> Result<VfsFile, Vec<String
     if named.is_empty() {
         // `MyQuest`, `My:Quest` and `MyQuest.psc` are scripts as Papyrus has them.
         let script = text.strip_suffix(".psc").unwrap_or(text).replace(':', "/");
-        named.extend(vfs.file(format!("scripts/{script}.pex")));
+        named.extend(vfs.file(format!("{SCRIPTS}/{script}.{PEX}")));
     }
     only(named)
 }
@@ -309,10 +293,8 @@ fn only(mut files: Vec<VfsFile>) -> Result<VfsFile, Vec<String>> {
 
 /// The path of a file in the folder that its ending implies.
 pub(crate) fn implied(path: &str) -> Option<String> {
-    let ends = |end: &str| path.len() > end.len() && path.is_char_boundary(path.len() - end.len());
-    let has = |end: &str| ends(end) && path[path.len() - end.len()..].eq_ignore_ascii_case(end);
-    let (_, folder) = IMPLIED.iter().find(|(end, _)| has(end))?;
-    Some(format!("{folder}/{path}"))
+    let folder = kind_of(path)?.folder;
+    (!folder.is_empty()).then(|| format!("{folder}/{path}"))
 }
 
 /// What follows the last data folder in a path, which may be on any machine.

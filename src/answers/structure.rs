@@ -9,17 +9,13 @@ use crate::format::encoding::Encoding;
 use crate::format::hash::Family;
 use crate::format::structure::{self, Fault, Finding};
 use crate::format::{Archive, Codec, Entry, Extent};
+use crate::kinds::{Compressed, kind_of};
 use crate::note::{Counted, Note, NoteCode};
 use crate::system::text::count;
 use crate::vfs::error::OpenError;
 use crate::vfs::library::Vfs;
 use crate::vfs::open_options::OpenOptions;
 use crate::vfs::opened_archive::{stored_path, with_archive};
-
-/// Sounds, which most games play only if they are not packed.
-const SOUNDS: [&str; 5] = ["wav", "xwm", "fuz", "mp3", "ogg"];
-/// Texts of plugins, which Skyrim reads only if they are not packed.
-const STRINGS: [&str; 3] = ["strings", "dlstrings", "ilstrings"];
 
 /// A note on the textures of an archive without all texels of their first mip; `None` if there are none.
 pub(crate) fn without_texels(vfs: &Vfs, subject: &str) -> Option<Note> {
@@ -131,8 +127,30 @@ fn notes(found: Counted<NoteCode>, subject: &str, archive: &Archive<'_>) -> Vec<
 
 /// Whether games read a file only if it is not packed.
 fn must_be_stored(hashes: Family, file: &[u8]) -> bool {
-    let extension = file.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
-    let is_one = |known: &&str| extension.eq_ignore_ascii_case(known.as_bytes());
-    let is_tes4 = matches!(hashes, Family::Tes4 | Family::Tes4Xbox | Family::Tes4Ps3);
-    SOUNDS.iter().any(is_one) || (is_tes4 && STRINGS.iter().any(is_one))
+    match kind_of(file).map(|kind| kind.compressed) {
+        Some(Compressed::Fails) => true,
+        Some(Compressed::FailsInBsa) => matches!(hashes, Family::Tes4 | Family::Tes4Xbox | Family::Tes4Ps3),
+        Some(Compressed::Useless | Compressed::Works) | None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packed_file_is_odd_only_if_its_game_needs_it_stored() {
+        for (hashes, file, is_needed) in [
+            (Family::Tes4, &b"a.lip"[..], true),
+            (Family::Tes4, b"A.OGG", true),
+            (Family::Fo4, b"a.fuz", true),
+            (Family::Fo4, b"a.wem", false),
+            (Family::Tes4, b"a_en.strings", true),
+            (Family::Fo4, b"a_en.strings", false),
+            (Family::Tes4, b"a.nif", false),
+            (Family::Tes4, b"wav", false),
+        ] {
+            assert_eq!(must_be_stored(hashes, file), is_needed, "{file:?}");
+        }
+    }
 }

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::question::{Meant, Question};
 use crate::format::is_archive_name;
-use crate::game::{Disk, MO2_INI, is_plugin};
+use crate::game::{Disk, MO2_INI};
+use crate::kinds::is_plugin;
 use crate::note::{Note, NoteCode};
 use crate::shown::in_utf8;
 use crate::tree::listed_path;

@@ -15,13 +15,14 @@ use super::hash::{Family, Hash};
 use super::limits::Options;
 use super::naming::{Names, proves, unpadded};
 use super::structure::PastEnd;
+use crate::kinds::BA2;
 use crate::note::{NoteCode, Notes};
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 use crate::texture::{dds, gnf, xbox};
 
 /// This format's row in [`super::FORMATS`].
 pub const FORMAT: Format =
-    Format { name: "BA2", extensions: &["ba2"], shared_extensions: &[], recognises, parse };
+    Format { name: "BA2", extensions: &[BA2], shared_extensions: &[], recognises, parse };
 
 pub(super) const MAGIC: &[u8] = b"BTDX";
 

@@ -4,6 +4,7 @@ use super::archive::{Archive, Codec, Extent, Name};
 use super::error::ParseError;
 use super::hash::Family;
 use super::limits::Options;
+use crate::kinds;
 use crate::read::{Bytes, Reader};
 
 /// A format: one row of [`super::FORMATS`].
@@ -103,34 +104,6 @@ const MAX_EXAMINED: usize = 1 << 16;
 /// Number of bytes examined in a file: enough for an embedded name of any length and a magic number.
 const FIRST: u64 = 512;
 
-/// Magic numbers and the extensions of files that begin with them. Meshes and their animations
-/// begin alike, and a plugin may be a master. In such cases the more common extension is taken.
-const MAGICS: [(&[u8], &str); 22] = [
-    (b"DDS ", "dds"),
-    (b"NetImmerse File Format", "nif"),
-    (b"Gamebryo File Format", "nif"),
-    (b"OggS", "ogg"),
-    (b"ID3", "mp3"),
-    (b"FUZE", "fuz"),
-    (b"\x57\xE0\xE0\x57\x10\xC0\xC0\x10", "hkx"),
-    (b"FWS", "swf"),
-    (b"CWS", "swf"),
-    (b"GFX", "swf"),
-    (b"CFX", "swf"),
-    (b"TES3", "esp"),
-    (b"TES4", "esp"),
-    (b"<?xml", "xml"),
-    (b"\xEF\xBB\xBF<?xml", "xml"),
-    (b"\x89PNG\r\n\x1A\n", "png"),
-    (b"\xFA\x57\xC0\xDE", "pex"),
-    (b"\xDE\xC0\x57\xFA", "pex"),
-    (b"BIKi", "bik"),
-    // Textures of the Xbox 360.
-    (b"3XDO", "ddx"),
-    (b"3XDR", "ddx"),
-    (b"BTDX", "ba2"),
-];
-
 /// Extensions for files that have neither a name nor a stored extension, if their first bytes reveal one.
 pub(super) fn unnamed(archive: Bytes<'_>, parsed: &Archive<'_>) -> Vec<(u32, &'static str)> {
     if matches!(parsed.hashes, Family::Fo4 | Family::None) || parsed.files.has_all_names() {
@@ -167,13 +140,5 @@ fn extension(archive: Bytes<'_>, extent: &Extent) -> Option<&'static str> {
         let (len, rest) = bytes.split_first()?;
         bytes = rest.get(usize::from(*len)..)?;
     }
-    if let Some((_, extension)) = MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic)) {
-        return Some(extension);
-    }
-    // Sounds are RIFF files, whose kind follows their length.
-    match (bytes.get(..4)?, bytes.get(8..12)?) {
-        (b"RIFF", b"WAVE") => Some("wav"),
-        (b"RIFF", b"XWMA") => Some("xwm"),
-        _ => None,
-    }
+    kinds::ending_by_content(bytes)
 }

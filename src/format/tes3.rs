@@ -9,12 +9,13 @@ use super::hash::{Family, Hash};
 use super::limits::Options;
 use super::naming::{TRIALS, proved_beginning, proves};
 use super::structure::PastEnd;
+use crate::kinds::BSA;
 use crate::note::{NoteCode, Notes};
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 
 /// This format's row in [`super::FORMATS`].
 pub const FORMAT: Format =
-    Format { name: "TES3", extensions: &["bsa"], shared_extensions: &[], recognises, parse };
+    Format { name: "TES3", extensions: &[BSA], shared_extensions: &[], recognises, parse };
 
 pub(super) const MAGIC: [u8; 4] = [0x00, 0x01, 0x00, 0x00];
 /// Length of the header in bytes: magic number, offset of the hashes (from the end of the header),

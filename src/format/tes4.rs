@@ -15,12 +15,13 @@ use super::naming::{Names, unpadded};
 use super::structure::PastEnd;
 use super::tes4_flag as flag;
 use super::tes4_names::{Chosen, Table};
+use crate::kinds::{BSA, is_dds};
 use crate::note::{NoteCode, Notes};
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 
 /// This format's row in [`super::FORMATS`].
 pub const FORMAT: Format =
-    Format { name: "TES4", extensions: &["bsa"], shared_extensions: &[], recognises, parse };
+    Format { name: "TES4", extensions: &[BSA], shared_extensions: &[], recognises, parse };
 
 pub(super) const MAGIC: &[u8] = b"BSA\0";
 pub(super) const HEADER_LEN: u64 = 36;
@@ -632,7 +633,7 @@ fn hashed_by<'a>(entries: impl Iterator<Item = Entry<'a>>) -> Option<Family> {
     let mut is_of_either = false;
     entries.take(MAX_EXAMINED).find_map(|entry| {
         let (folder, file) = entry.name.parts()?;
-        if is_of_either && !file.last_chunk().is_some_and(|end: &[u8; 4]| end.eq_ignore_ascii_case(b".dds")) {
+        if is_of_either && !is_dds(file) {
             return None;
         }
         let [pc, ps3, xbox] = [Family::Tes4, Family::Tes4Ps3, Family::Tes4Xbox]

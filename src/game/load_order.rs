@@ -16,6 +16,7 @@ use super::managers::{
 use super::plan::{LoadOrder, PlanError, plan_game};
 use super::settings::OPENMW_CFG;
 use super::titles::title::Title;
+use crate::game::titles::title::OPENMW;
 use crate::note::{Note, NoteCode};
 use crate::shown::{Shown, quoted};
 use crate::system::covered::{Covered, uncovered};
@@ -211,7 +212,7 @@ impl<'a> LoadOrders<'a> {
     }
 
     fn of_installation(&self, installation: &Installation) -> Result<LoadOrder, PlanError> {
-        if installation.title.id == "openmw" {
+        if installation.title.id == OPENMW {
             if installation.my_games.is_some() {
                 self.note_settings_unseen(installation);
             }
@@ -267,7 +268,7 @@ impl<'a> LoadOrders<'a> {
             (common, name.as_deref() == Some(game.title.name))
         };
         let found = self.found();
-        let games = found.installations.iter().filter(|game| game.title.id != "openmw");
+        let games = found.installations.iter().filter(|game| game.title.id != OPENMW);
         let games: Vec<_> =
             games.map(|game| (alike(game), game)).filter(|(it, _)| *it != (0, false)).collect();
         let best = games.iter().map(|(alike, _)| *alike).max();
@@ -287,7 +288,7 @@ impl<'a> LoadOrders<'a> {
         let found = self.found();
         let installed = found.installations.iter();
         let is_user = |it: &Installation| it.my_games.as_deref() == cfg.parent();
-        let mut global = installed.filter(|it| it.title.id == "openmw" && is_user(it));
+        let mut global = installed.filter(|it| it.title.id == OPENMW && is_user(it));
         let global = global.next().inspect(|it| self.note_settings_unseen(it));
         let first = global.map_or_else(|| cfg.to_owned(), |it| it.folder.join(OPENMW_CFG));
         self.planned(plan_openmw(self.disk, &first, cfg.parent(), &self.environment, self.overrides))

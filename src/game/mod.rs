@@ -43,7 +43,7 @@ pub use managers::{
 };
 pub use plan::{FolderFilter, Header, LayerKind, LoadOrder, ModList, OrderLayer, PlanError, plan_game};
 pub(crate) use plan::{
-    ONLY_BELOW, ReadList, almost_folder, common_rank, ghosted, is_known_folder, is_plugin, unread_folder,
+    ONLY_BELOW, ReadList, almost_folder, common_rank, ghosted, is_known_folder, unread_folder,
     why_not_attached,
 };
 pub(crate) use plan::{lowest_first, stem};

@@ -12,10 +12,12 @@ use super::planned::{Loader, PlannedArchive, PlannedFile};
 use crate::answers::comparison::{Compared, Digests, compare};
 use crate::answers::fate::{Cause, Fate};
 use crate::format::hash::{Family, Hash};
+use crate::format::write::NewKind;
 use crate::game::caseless::{fold, same};
 use crate::game::{
     ArchiveRule, AttachRule, LayerKind, LooseRule, NextName, OrderLayer, PackRules, lowest_first, stem, title,
 };
+use crate::kinds::{BA2, ends};
 use crate::named::named;
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
@@ -105,7 +107,7 @@ pub(crate) fn why_no_effects(plan: &Plan, game: &Vfs) -> Option<String> {
     let (own, packing) = (plan.options.game, plan.options.packing);
     // OpenMW plays Morrowind.
     let is_alike = |it: &PackRules| {
-        it.main == packing.main && (it.loads == packing.loads || plan.options.is_of_morrowind())
+        it.main == packing.main && (it.loads == packing.loads || packing.main == NewKind::Tes3)
     };
     let is_alike = title(order.game).and_then(|it| it.packing.as_ref()).is_some_and(is_alike);
     (!is_alike && own.id != order.game)
@@ -486,7 +488,7 @@ fn hash_notes(plan: &Plan, after: &After<'_>) -> Vec<Note> {
 /// Notes on names of BA2 archives with one hash.
 fn name_notes(plan: &Plan, after: &After<'_>) -> Vec<Note> {
     let hash = |name: &str| Family::Fo4.of(b"", name.as_bytes()).file;
-    let is_ba2 = |name: &str| name.to_ascii_lowercase().ends_with(".ba2");
+    let is_ba2 = |name: &str| ends(name, &[BA2]);
     let there = after.archives.iter().filter_map(|(layer, _)| layer.path.file_name()?.to_str());
     let own = plan.archives().iter().map(|archive| &*archive.name);
     let mut known: HashMap<u64, &str> = HashMap::new();

@@ -8,6 +8,7 @@ use crate::content::codec::Level;
 use crate::format::encoding::Encoding;
 use crate::format::write::NewKind;
 use crate::game::{Loads, PackRules, TITLES, Title};
+use crate::kinds::Engine;
 use crate::shown::Shown;
 use crate::system::text::reason;
 use crate::vfs::Patterns;
@@ -232,24 +233,10 @@ pub fn packed_games() -> impl Iterator<Item = (&'static Title, &'static PackRule
 }
 
 impl PackOptions {
-    /// Whether the game's own rules for the loose files of Morrowind apply.
-    pub(super) fn is_of_morrowind(&self) -> bool {
-        self.packing.main == NewKind::Tes3
-    }
-
-    pub(super) fn is_of_gamebryo_fallout(&self) -> bool {
-        matches!(self.game.id, "fallout3" | "falloutnv")
-    }
-
     /// Whether plugins find their tables of texts only in archives that are called after them.
     pub(super) fn has_tables(&self) -> bool {
-        let is_old = self.is_of_gamebryo_fallout() || self.packing.main == NewKind::Tes4(103);
+        let is_old = matches!(self.game.engine, Engine::Oblivion | Engine::Fallout3);
         self.packing.loads == Loads::Plugin && !is_old
-    }
-
-    /// Whether animation tools of this game read behaviour files from the disk.
-    pub(super) fn has_behaviours(&self) -> bool {
-        matches!(self.game.id, "skyrim" | "enderal" | "skyrimse" | "enderalse" | "skyrimvr")
     }
 }
 

@@ -14,6 +14,7 @@ use crate::format::write::{
     Collision, NameError, NewArchive, NewEntry, NewKind, NewTexture, PathForm, StoredPath,
 };
 use crate::game::{Loads, NextName, stem};
+use crate::kinds::is_dds;
 use crate::note::{Counted, Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
@@ -588,7 +589,7 @@ struct TextureHead {
 
 impl TextureHead {
     fn of(file: &SourceFile, is_split: bool) -> Self {
-        if !file.path.to_ascii_lowercase().ends_with(b".dds") {
+        if !is_dds(&file.path) {
             return Self::default();
         }
         let head = match first_bytes(file) {

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use super::pack_options::PackOptions;
 use crate::format::write::{NewArchive, NewKind, StoredPath};
 use crate::game::{DummyPlugin, stem};
+use crate::kinds::{Engine, PLUGINS};
 use crate::shown::Shown;
 use crate::texture::parts::TextureParts;
 use crate::vfs::VfsFile;
@@ -102,7 +103,7 @@ pub(super) struct Beside {
 
 /// The plugin that an archive needs.
 pub(super) fn dummy_name(plugin: &str, options: &PackOptions) -> String {
-    let ending = options.packing.dummy.map_or("esp", |dummy| dummy.ending);
+    let ending = options.packing.dummy.map_or(PLUGINS[0], |dummy| dummy.ending);
     format!("{plugin}.{ending}")
 }
 
@@ -123,7 +124,7 @@ pub(super) fn beside(archives: &[PlannedArchive], options: &PackOptions) -> Vec<
         {
             all.push(Beside { name: dummy_name(plugin, options), bytes: plugin_bytes(&dummy) });
         }
-        if options.override_file && options.is_of_gamebryo_fallout() {
+        if options.override_file && options.game.engine == Engine::Fallout3 {
             all.push(Beside { name: format!("{}.override", stem(&archive.name)), bytes: Vec::new() });
         }
     }

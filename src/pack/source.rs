@@ -11,6 +11,7 @@ use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash};
 use crate::format::is_archive_name;
 use crate::game::{Loads, stem};
+use crate::kinds::{self, What, is_plugin};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::parallel::in_parallel;
@@ -327,7 +328,7 @@ fn plugin_stem(name: &str) -> Option<&str> {
         found.eq_ignore_ascii_case(end).then_some(start)
     }
     let name = [".ghost", ".mohidden"].iter().fold(name, |name, end| without(name, end).unwrap_or(name));
-    [".esp", ".esm", ".esl"].iter().find_map(|end| without(name, end))
+    is_plugin(name).then(|| stem(name))
 }
 
 /// Fails if patterns or the list select nothing. Notes patterns without a match.
@@ -598,7 +599,7 @@ fn refuse_unfit(option: &str, name: &str) -> Result<(), PackError> {
 /// Fails if a name ends like a file of a game, because no plugin is called `MyMod.esp.esp`.
 fn refuse_ending(option: &str, name: &str, options: &PackOptions) -> Result<(), PackError> {
     let extension = name.rsplit_once('.').map_or("", |it| it.1).to_ascii_lowercase();
-    if options.any_path || !["esp", "esm", "esl", "bsa", "ba2"].contains(&&*extension) {
+    if options.any_path || !kinds::is(name, &[What::Plugin, What::Archive]) {
         return Ok(());
     }
     let (shown, stem) = (name.shown(), stem(name).shown());
@@ -733,7 +734,7 @@ impl Begun {
             let parts = Parts::of(&path);
             let top = parts.top();
             begun.has_installer |= top == "fomod" || is_numbered(top);
-            let is_plugin = ["esp", "esm", "esl"].contains(&&*parts.extension);
+            let is_plugin = is_plugin(&path);
             if is_known_top(top) || top.is_empty() && (is_plugin || is_archive_name(&path)) {
                 begun.is_at_top |= !top.is_empty();
                 begun.at_top += 1;

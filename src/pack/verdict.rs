@@ -2,6 +2,10 @@
 
 use super::pack_options::PackOptions;
 use crate::format::write::NewKind;
+use crate::kinds::{
+    Compressed, Engine, INTERFACE, KindOfFile, MESHES, MOHIDDEN, OpenedBy, TEXTURES, TopFolder, What, ends,
+    is_dds, kind_of, top_folder,
+};
 use crate::named::named;
 use crate::shown::Shown;
 
@@ -48,6 +52,9 @@ named! {
     Video = "video", "games play films only from the disk";
     /// The game's engine reads it from the disk.
     Engine = "engine", "this game's engine reads it only from the disk";
+    /// A program that replaces the game's shaders reads it from the disk.
+    Shaders = "shaders",
+        "MGE XE, New Vegas Reloaded, Community Shaders and similar read shaders from the disk";
     /// Tools read it from the disk.
     Tools = "tools", "tools such as BodySlide, Nemesis, FNIS or Root Builder read it from the disk";
     /// A source of a script.
@@ -85,94 +92,23 @@ impl LooseReason {
     }
 }
 
-/// Folders at the top that hold files of games, besides [`SIGNS`]. Others stay loose.
-const OTHER_TOPS: [&str; 11] = [
-    "actors",
-    "dialogueviews",
-    "dyndolod",
-    "lod",
-    "lsdata",
-    "misc",
-    "planetdata",
-    "programs",
-    "source",
-    "splash",
-    "vis",
-];
-
-/// Folders at the top that tools read from the disk: BodySlide, AAF, editors, Root Builder, Nemesis, Pandora.
-const TOOL_TOPS: [&str; 8] =
-    ["aaf", "calientetools", "edit scripts", "fnis", "nemesis_engine", "pandora_engine", "root", "tools"];
-/// Folders at the top that come with a mod and are for people and installers.
-const NOT_GAME_TOPS: [&str; 12] = [
-    "doc",
-    "docs",
-    "documentation",
-    "documents",
-    "fomod",
-    "omod conversion data",
-    "readme",
-    "readmes",
-    "screens",
-    "screenshot",
-    "screenshots",
-    "screen shots",
-];
-
-/// Whether a folder at the top, in lower case, holds files of games.
+/// Whether a folder at the top holds files of games.
 pub(super) fn is_known_top(top: &str) -> bool {
-    SIGNS.contains(&top) || OTHER_TOPS.contains(&top)
+    top_folder(top).is_some_and(TopFolder::is_of_game)
 }
 
-/// Whether a folder of this name, in lower case, shows that the one above is where a game's files begin.
+/// Whether a folder of this name shows that the one above is where a game's files begin.
 pub(super) fn is_game_folder(name: &str) -> bool {
-    SIGNS.contains(&name)
+    top_folder(name).is_some_and(|folder| folder.is_sign)
 }
 
-/// Whether a folder at the top, in lower case, is for tools, script extenders or people.
+/// Whether a folder at the top is for tools, script extenders or people.
 pub(super) fn is_tool_top(top: &str) -> bool {
-    TOOL_TOPS.contains(&top) || NOT_GAME_TOPS.contains(&top) || EXTENDER_TOPS.contains(&top)
+    top_folder(top).is_some_and(|folder| !folder.is_of_game())
 }
 
-/// Folders at the top that hold files of games, and whose presence shows that the folder above is where a
-/// game's files begin.
-const SIGNS: [&str; 24] = [
-    "bookart",
-    "distantlod",
-    "facegen",
-    "fonts",
-    "geometries",
-    "grass",
-    "icons",
-    "interface",
-    "lodsettings",
-    "materials",
-    "menus",
-    "meshes",
-    "music",
-    "particles",
-    "scripts",
-    "seq",
-    "shaders",
-    "shadersfx",
-    "sound",
-    "strings",
-    "terrain",
-    "textures",
-    "trees",
-    "video",
-];
 /// How many folders may lie above the place where a game's files begin.
 pub(super) const DEPTH_MAX: usize = 4;
-
-/// Folders at the top that script extenders and their plugins read.
-const EXTENDER_TOPS: [&str; 10] =
-    ["skse", "f4se", "nvse", "obse", "sfse", "fose", "mwse", "mcm", "netscriptframework", "dllplugins"];
-
-/// Endings of sounds. Compressed, they are silent, or the game crashes.
-const SOUNDS: [&str; 7] = ["wav", "xwm", "mp3", "ogg", "lip", "fuz", "wem"];
-/// Endings of tables of texts. Compressed, the game shows `$…`.
-const TEXTS: [&str; 3] = ["strings", "dlstrings", "ilstrings"];
 
 /// What the names of folders begin with that file managers, editors and version control make.
 const DESKTOP_FOLDERS: [&str; 14] = [
@@ -192,27 +128,20 @@ const DESKTOP_FOLDERS: [&str; 14] = [
     ".vscode",
 ];
 
-/// Endings of which a game may want a file that has no other name.
-const GAME_ENDINGS: [&str; 18] = [
-    "bgem", "bgsm", "dds", "egm", "egt", "hkx", "kf", "mat", "mesh", "nif", "pex", "seq", "spt", "swf",
-    "tga", "tri", "txt", "xml",
-];
-
 /// A path, taken apart for the rules. Everything is in lower case.
 pub(super) struct Parts {
     /// The path, with `/` between names.
     pub(super) path: String,
     folders: usize,
-    pub(super) extension: String,
+    kind: Option<&'static KindOfFile>,
 }
 
 impl Parts {
     pub(super) fn of(path: &[u8]) -> Self {
         let path = String::from_utf8_lossy(path).to_ascii_lowercase();
         let name = path.rsplit('/').next().unwrap_or_default();
-        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension).to_owned();
-        let folders = path.len() - name.len();
-        Self { path, folders, extension }
+        let (folders, kind) = (path.len() - name.len(), kind_of(name));
+        Self { path, folders, kind }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -238,10 +167,14 @@ impl Parts {
         self.path[..self.folders].split('/').any(is_mark)
             || name
                 .strip_prefix('.')
-                .is_some_and(|rest| !rest.starts_with('.') && !GAME_ENDINGS.contains(&rest))
+                // A game may want a file that has no other name.
+                .is_some_and(|rest| {
+                    !rest.starts_with('.') && (rest.contains('.') || !self.is_read_from_archives())
+                })
             || name.ends_with('~')
             || name.len() > 1 && name.starts_with('#') && name.ends_with('#')
-            || self.ends(&["swp", "swo", "swx", "kate-swp", "orig", "part"])
+            || name == "__folder_managed_by_vortex"
+            || self.kind.is_some_and(|kind| kind.what == What::Work)
     }
 
     fn is_in(&self, folder: &str) -> bool {
@@ -252,86 +185,84 @@ impl Parts {
         self.path[..self.folders].split('/').any(|it| it == folder)
     }
 
-    fn ends(&self, endings: &[&str]) -> bool {
-        endings.contains(&&*self.extension)
+    fn is_read_from_archives(&self) -> bool {
+        self.kind.is_some_and(|kind| kind.reader == OpenedBy::Archive && kind.what != What::Document)
+    }
+
+    /// Who opens the file, by its ending, its folder at the top, and what tools search for deeper.
+    fn reader(&self, options: &PackOptions) -> OpenedBy {
+        let engine = options.game.engine;
+        let folder = top_folder(self.top()).map_or(OpenedBy::Archive, |folder| folder.reader_in(engine));
+        let is_of_interface = self.extension_is("json") && (self.is_in(INTERFACE) || self.is_in(MESHES));
+        let kind = self.kind.filter(|_| !is_of_interface);
+        let kind = kind.map_or(OpenedBy::Archive, |kind| kind.reader_in(engine));
+        let is_of_tool = match engine {
+            Engine::Fallout3 => self.is_in("meshes/animgroupoverride"),
+            Engine::Skyrim => {
+                let is_list = self.extension_is("txt") && self.is_in("meshes/actors");
+                let is_behaviour = self.extension_is("hkx") && self.has_folder("behaviors");
+                let is_replacer =
+                    self.has_folder("openanimationreplacer") || self.has_folder("dynamicanimationreplacer");
+                is_list || is_behaviour && self.is_in("meshes/actors") || is_replacer
+            }
+            _ => false,
+        };
+        let is_source = self.is_in("scripts/source");
+        let deeper = if is_of_tool {
+            OpenedBy::Tool
+        } else if is_source {
+            OpenedBy::Editor
+        } else {
+            OpenedBy::Archive
+        };
+        folder.min(kind).min(deeper)
+    }
+
+    fn extension_is(&self, extension: &str) -> bool {
+        ends(&self.path, &[extension])
     }
 
     /// Whether a game expects the file uncompressed, of whatever kind the archive is.
     pub(super) fn is_stored(&self) -> bool {
-        self.ends(&SOUNDS) || self.ends(&TEXTS)
+        self.kind.is_some_and(|kind| kind.compressed != Compressed::Works)
     }
 
     /// Whether it goes to the archive of textures. One that is a BSA has every file of the folder.
     pub(super) fn is_texture(&self, kind: NewKind) -> bool {
-        self.is_in("textures") && (matches!(kind, NewKind::Tes4(_)) || self.extension == "dds")
+        self.is_in(TEXTURES) && (matches!(kind, NewKind::Tes4(_)) || is_dds(&self.path))
     }
 }
 
 /// Why a file stays loose; `None` if it is packed.
 pub(super) fn left_out(parts: &Parts, options: &PackOptions) -> Option<LooseReason> {
-    if parts.path.split('/').any(|name| name.ends_with(".mohidden")) {
+    if parts.path.split('/').any(|name| ends(name, &[MOHIDDEN])) {
         return Some(LooseReason::Hidden);
     }
     if options.all {
         return None;
     }
     let name = parts.name();
+    let reader = parts.reader(options);
     let is_note = name.starts_with("readme") || matches!(name, "meta.ini" | "desktop.ini");
-    if parts.ends(&[
-        "esp", "esm", "esl", "bsa", "ba2", "cdx", "csg", "nam", "override", "ghost", "bsl", "achlist",
-    ]) {
-        return Some(LooseReason::DataOnly);
-    }
-    if parts.is_of_desktop()
-        || is_note
-        || NOT_GAME_TOPS.contains(&parts.top())
-        || parts.ends(&["psd", "xcf", "7z", "zip", "rar", "blend", "blend1", "max", "tmp", "bak", "db"])
-    {
+    if reader != OpenedBy::DataFolder && (is_note || parts.is_of_desktop()) {
         return Some(LooseReason::NotGame);
     }
-    if EXTENDER_TOPS.contains(&parts.top())
-        || parts.ends(&["toml"])
-        || parts.ends(&["json"]) && parts.top() != "interface" && !parts.is_in("meshes")
-    {
-        return Some(LooseReason::Extender);
-    }
-    if TOOL_TOPS.contains(&parts.top()) {
-        return Some(LooseReason::Tools);
-    }
-    if parts.ends(&["ini", "dll", "exe", "asi"]) {
-        return Some(LooseReason::Settings);
-    }
-    if parts.is_in("video") || parts.ends(&["bik", "bk2"]) {
-        return Some(LooseReason::Video);
-    }
-    if options.is_of_morrowind() && ["sound", "music", "fonts", "splash"].contains(&parts.top()) {
-        return Some(LooseReason::Engine);
-    }
-    if options.is_of_gamebryo_fallout() {
-        if parts.ends(&["mp3", "xml"]) {
-            return Some(LooseReason::Engine);
-        }
-        if parts.is_in("meshes/animgroupoverride") {
-            return Some(LooseReason::Tools);
-        }
-    }
-    if options.has_behaviours() {
-        let is_list = parts.extension == "txt" && parts.is_in("meshes/actors");
-        let is_behaviour = parts.extension == "hkx" && parts.has_folder("behaviors");
-        let is_replacer =
-            parts.has_folder("openanimationreplacer") || parts.has_folder("dynamicanimationreplacer");
-        if is_list || is_behaviour && parts.is_in("meshes/actors") || is_replacer {
-            return Some(LooseReason::Tools);
-        }
-    }
-    if !options.sources && (parts.extension == "psc" || parts.is_in("scripts/source")) {
-        return Some(LooseReason::Source);
-    }
-    match parts.top() {
-        "" => Some(LooseReason::Root),
-        top if is_known_top(top) || options.any_path => None,
-        _ if parts.sign().is_some_and(|sign| sign <= DEPTH_MAX) => Some(LooseReason::FurtherDown),
-        _ => Some(LooseReason::Unknown),
+    match reader {
+        OpenedBy::DataFolder => Some(LooseReason::DataOnly),
+        OpenedBy::Nobody => Some(LooseReason::NotGame),
+        OpenedBy::Extender => Some(LooseReason::Extender),
+        OpenedBy::Tool => Some(LooseReason::Tools),
+        OpenedBy::Settings => Some(LooseReason::Settings),
+        OpenedBy::Film => Some(LooseReason::Video),
+        OpenedBy::Disk => Some(LooseReason::Engine),
+        OpenedBy::Shaders => Some(LooseReason::Shaders),
+        OpenedBy::Editor if !options.sources => Some(LooseReason::Source),
+        OpenedBy::Editor | OpenedBy::Archive => match parts.top() {
+            "" => Some(LooseReason::Root),
+            top if is_known_top(top) || options.any_path => None,
+            _ if parts.sign().is_some_and(|sign| sign <= DEPTH_MAX) => Some(LooseReason::FurtherDown),
+            _ => Some(LooseReason::Unknown),
+        },
     }
 }
 
@@ -339,11 +270,11 @@ pub(super) fn left_out(parts: &Parts, options: &PackOptions) -> Option<LooseReas
 /// `strings/Mod_english.strings` and for `seq/Mod.seq`.
 pub(super) fn plugin_of_table(path: &str) -> Option<&str> {
     let (folder, name) = path.split_once('/')?;
-    let (stem, extension) = name.rsplit_once('.')?;
-    let extension = extension.to_ascii_lowercase();
-    match &*folder.to_ascii_lowercase() {
-        "strings" if TEXTS.contains(&&*extension) => Some(stem.rsplit_once('_').map_or(stem, |it| it.0)),
-        "seq" if extension == "seq" => Some(stem),
+    let (stem, _) = name.rsplit_once('.')?;
+    let kind = kind_of(name).filter(|kind| folder.eq_ignore_ascii_case(kind.folder))?;
+    match kind.what {
+        What::Texts => Some(stem.rsplit_once('_').map_or(stem, |it| it.0)),
+        What::Quests => Some(stem),
         _ => None,
     }
 }
@@ -360,14 +291,29 @@ mod tests {
     #[test]
     fn what_games_and_tools_read_from_the_disk_stays_loose() {
         use LooseReason::{
-            DataOnly, Engine, Extender, FurtherDown, Hidden, NotGame, Root, Settings, Source, Tools, Unknown,
-            Video,
+            DataOnly, Engine, Extender, FurtherDown, Hidden, NotGame, Root, Settings, Shaders, Source, Tools,
+            Unknown, Video,
         };
         for (game, path, reason) in [
             ("skyrimse", "MyMod.esp", Some(DataOnly)),
             ("skyrimse", "Old.bsa", Some(DataOnly)),
             ("skyrimse", "MyMod.ini", Some(Settings)),
             ("skyrimse", "SKSE/Plugins/My.dll", Some(Extender)),
+            ("skyrimse", "Shaders/Features/x.hlsl", Some(Shaders)),
+            ("oblivion", "shaders/OblivionReloaded/AO.fx", Some(Shaders)),
+            ("morrowind", "shaders/XEshaders/SSAO.fx", Some(Shaders)),
+            ("openmw", "shaders/godrays.omwfx", None),
+            ("skyrimse", "ShadersFX/a.fxp", None),
+            ("oblivion", "Music/Battle/a.mp3", Some(Engine)),
+            ("oblivion", "sound/voice/a.esm/a.mp3", None),
+            ("falloutnv", "music/a.ogg", Some(Engine)),
+            ("skyrim", "music/a.xwm", None),
+            ("openmw", "Music/a.mp3", None),
+            ("openmw", "a.omwaddon", Some(DataOnly)),
+            ("skyrimse", "textures/__folder_managed_by_vortex", Some(NotGame)),
+            ("skyrimse", "textures/a.dds.vortex_backup", Some(NotGame)),
+            ("skyrimse", "interface/a.json", None),
+            ("skyrimse", "textures/a.json", Some(Extender)),
             ("skyrimse", "MCM/Config/My/config.json", Some(Extender)),
             ("skyrimse", "My_DISTR.ini", Some(Settings)),
             ("skyrimse", "Video/intro.bik", Some(Video)),

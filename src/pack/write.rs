@@ -15,6 +15,7 @@ use super::pipeline;
 use super::plan::Plan;
 use super::planned::{self, Beside, Loader, PlannedArchive, dummy_name, is_dummy};
 use crate::game::{NextName, stem};
+use crate::kinds::Engine;
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::disk_id::DiskId;
@@ -348,7 +349,9 @@ impl Plan {
         let mut idle = Vec::new();
         for name in removed {
             let mark = format!("{}.override", stem(name));
-            if self.options.is_of_gamebryo_fallout() && read(&mark).is_some_and(|bytes| bytes.is_empty()) {
+            if self.options.game.engine == Engine::Fallout3
+                && read(&mark).is_some_and(|bytes| bytes.is_empty())
+            {
                 idle.push(mark);
             }
             let Some(by) = endings.iter().find_map(|ending| name.strip_suffix(ending)) else { continue };

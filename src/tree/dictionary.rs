@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash, xbox};
+use crate::kinds::is_dds;
 use crate::limits::{NAMES_PATHS_MAX, NAMES_TEXT_MAX};
 
 /// Known paths by their hash, in every hash family. All archives and threads of a command share one
@@ -117,10 +118,7 @@ impl Dictionary {
 
     fn index(&self, family: Family) -> Index {
         // Hashes of the PlayStation 3 differ only for textures.
-        let is_hashed = |path: &[u8]| {
-            family != Family::Tes4Ps3
-                || path.last_chunk::<4>().is_some_and(|it| it.eq_ignore_ascii_case(b".dds"))
-        };
+        let is_hashed = |path: &[u8]| family != Family::Tes4Ps3 || is_dds(path);
         let mut index: Index = (0..)
             .zip(&self.paths)
             .map(|(number, &range)| (number, self.text(range)))

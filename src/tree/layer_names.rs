@@ -6,6 +6,7 @@ use super::stored_names::{NamesTooLarge, StoredNames};
 use crate::folder::FileTime;
 use crate::format::encoding::Encoding;
 use crate::format::hash::{Family, Hash};
+use crate::kinds::ends;
 
 /// A reference to a name of at most 255 bytes of UTF-8, in a layer's shared bytes or in its arena.
 /// Offsets into the arena follow those into the shared bytes.
@@ -151,12 +152,9 @@ impl LayerNames {
         files.any(|it| is_it(it.folder, &[self.name(it.name)])) || folders.any(|(at, _)| is_it(at, &[]))
     }
 
-    /// The numbers of all files whose names end with `extension` in any case, in order.
-    pub fn files_ending(&self, extension: &[u8; 4]) -> Vec<u32> {
-        let is_found = |file: &File| {
-            let end = self.name(file.name).last_chunk::<4>();
-            end.is_some_and(|end| end.eq_ignore_ascii_case(extension))
-        };
+    /// The numbers of all files whose names have an ending in any case, in order.
+    pub fn files_ending(&self, ending: &str) -> Vec<u32> {
+        let is_found = |file: &File| ends(self.name(file.name), &[ending]);
         (0..).zip(&self.files).filter(|(_, file)| is_found(file)).map(|(number, _)| number).collect()
     }
 

@@ -12,6 +12,7 @@ use super::opened::Opened;
 use crate::content::codec::LONGER;
 use crate::content::{self, BytesKey, Packing, Reason, StoredFile};
 use crate::format::EntryId;
+use crate::kinds::is_dds;
 use crate::note::Note;
 use crate::shown::Shown;
 use crate::tree::{Hidden, Kind, NodeId, Tree};
@@ -271,8 +272,7 @@ impl VfsFile {
     /// Why a texture is shown as it is stored, although another form was asked for; `None` if it is not, or
     /// if its header was not read yet.
     pub fn why_kept(&self) -> Option<&'static str> {
-        let end = self.name().last_chunk::<4>();
-        let is_texture = || end.is_some_and(|end| end.eq_ignore_ascii_case(b".dds"));
+        let is_texture = || is_dds(self.name());
         if self.opened.archive_options.textures.is_pixels() && self.layer().is_folder() && is_texture() {
             Some(LOOSE)
         } else {

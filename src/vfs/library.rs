@@ -17,6 +17,7 @@ use super::trouble::Trouble;
 use crate::content::Store;
 use crate::folder::OnlyPaths;
 use crate::game::LoadOrder;
+use crate::kinds::DDS;
 use crate::note::Note;
 use crate::tree::{Kind, LayerNames, NodeId, Tree};
 
@@ -142,7 +143,7 @@ impl Vfs {
             let subject = self.store().path(layer).to_string_lossy();
             let mut kept = self.store().kept_textures(layer);
             if self.opened.archive_options.textures.is_pixels() && self.store().is_folder(layer) {
-                kept.extend(names.files_ending(b".dds").into_iter().map(|file| (file, LOOSE)));
+                kept.extend(names.files_ending(DDS).into_iter().map(|file| (file, LOOSE)));
             }
             kept_textures(&subject, names, kept)
         };

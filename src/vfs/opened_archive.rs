@@ -14,6 +14,7 @@ use crate::content::LayerTables;
 use crate::format::encoding::{Encoding, NamesEncoding};
 use crate::format::hash::{Family, Hash};
 use crate::format::{self, About, Archive, Entry, Name, Options};
+use crate::kinds::DDS;
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::text::count;
@@ -76,7 +77,7 @@ impl OpenedArchive {
             .map_err(|error| OpenError::unreadable(path, error))?
             .map_err(|error| OpenError::new(path, OpenErrorKind::Archive(error)))?;
         let layer = layer.map_err(|error| OpenError::too_large(path, error))?;
-        let dds_files = || layer.files_ending(b".dds");
+        let dds_files = || layer.files_ending(DDS);
         let tables = tables.presented(options.textures, dds_files);
         Ok(Self {
             path: source.path().to_owned(),

@@ -11,11 +11,12 @@ use super::inquiry::{
 use super::of_file::{SAME_NAMES_MAX, same_name};
 use super::of_settings::is_settings;
 use crate::answers::copies::Deletions;
-use crate::answers::fate::{Cause, Fate, OPENMW};
+use crate::answers::fate::{Cause, Fate};
 use crate::answers::question::{self, Question};
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
 use crate::game::{Disk, LoadOrder, ModList, OPENMW_CFG, is_known_folder};
+use crate::kinds::{BA2, BSA, PLUGINS};
 use crate::note::NoteCode;
 use crate::shown::Shown;
 use crate::vfs::library::Vfs;
@@ -215,7 +216,7 @@ impl<'a> Inquiry<'a> {
 
     /// Whether this is the name of the settings of OpenMW.
     fn is_cfg(&self, name: &str) -> bool {
-        same(name, OPENMW_CFG) && self.orders.iter().any(|order| order.game == OPENMW)
+        same(name, OPENMW_CFG) && self.orders.iter().any(|order| order.is_openmw())
     }
 
     /// Whether a folder of the game is called so, and none in the tree.
@@ -305,8 +306,8 @@ impl<'a> Inquiry<'a> {
 
     /// Plugins and archives that a name without an ending may mean.
     pub(super) fn with_endings(&mut self, stem: &str) -> Option<ThingKind> {
-        let plugins = ["esp", "esm", "esl"].map(|ending| (ThingKind::Plugin, ending));
-        let archives = ["bsa", "ba2"].map(|ending| (ThingKind::Archive, ending));
+        let plugins = PLUGINS.iter().map(|ending| (ThingKind::Plugin, *ending));
+        let archives = [BSA, BA2].map(|ending| (ThingKind::Archive, ending));
         let mut first = None;
         for (kind, ending) in plugins.into_iter().chain(archives) {
             let before = self.reasons.len();

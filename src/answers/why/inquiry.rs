@@ -13,9 +13,9 @@ use crate::answers::fate::{Cause, Fate, HIDDEN, hidden_folder, is_plugin_of, nes
 use crate::format::is_archive_name;
 use crate::game::caseless::{fold, same};
 use crate::game::{
-    DeploymentList, Disk, LayerKind, LoadOrder, ModList, OrderLayer, ghosted, is_backup, is_plugin,
-    is_separator,
+    DeploymentList, Disk, LayerKind, LoadOrder, ModList, OrderLayer, ghosted, is_backup, is_separator,
 };
+use crate::kinds::is_plugin;
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::once_per_file::OncePerFile;

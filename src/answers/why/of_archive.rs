@@ -10,6 +10,7 @@ use crate::game::caseless::same;
 use crate::game::{
     AttachRule, Installation, LayerKind, LoadOrder, OrderLayer, decode_ini, ini_list, why_not_attached,
 };
+use crate::kinds::PLUGINS;
 use crate::note::{Note, NoteCode, NoteRule};
 use crate::shown::Shown;
 use crate::vfs::file::VfsFile;
@@ -159,7 +160,7 @@ impl<'a> Inquiry<'a> {
         let stem = archive.rsplit_once('.')?.0;
         let parts = [stem.split_once(" - "), stem.rsplit_once(" - "), stem.split_once('-')];
         let stems = [stem].into_iter().chain(parts.into_iter().flatten().map(|(start, _)| start.trim_end()));
-        let names = stems.flat_map(|stem| ["esp", "esm", "esl"].map(|ending| format!("{stem}.{ending}")));
+        let names = stems.flat_map(|stem| PLUGINS.iter().map(move |ending| format!("{stem}.{ending}")));
         names.into_iter().find_map(|plugin| self.state_of(order, &plugin))
     }
 

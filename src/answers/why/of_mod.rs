@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::inquiry::{Inquiry, LayerPath, NOT_DEPLOYED, is_called, is_marked};
-use crate::answers::fate::{Cause, Fate, OPENMW, below_top, in_unread_folder, is_plugin_of};
+use crate::answers::fate::{Cause, Fate, below_top, in_unread_folder, is_plugin_of};
 use crate::answers::question::{self, DEPTH_MAX};
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
 use crate::game::{
     Deployed, DeploymentList, LoadOrder, ModList, OrderLayer, almost_folder, ghosted, linked_mod,
 };
+use crate::kinds::{self, ROOT, What};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::text::count;
@@ -67,7 +68,7 @@ impl<'a> Inquiry<'a> {
     pub(super) fn layers_like_mods(&self) -> impl Iterator<Item = (&'a LoadOrder, &'a OrderLayer)> + use<'a> {
         self.folders().filter(|(order, layer)| {
             let is_mod = |it: &ModList| layer.path.parent() == Some(&it.folder);
-            order.game == OPENMW || layer.is_managed && !order.mods.as_ref().is_some_and(is_mod)
+            order.is_openmw() || layer.is_managed && !order.mods.as_ref().is_some_and(is_mod)
         })
     }
 
@@ -141,7 +142,7 @@ impl<'a> Inquiry<'a> {
         }
         let path = file.path();
         let Some((top, rest)) = path.split_once('/') else {
-            let is_text = TEXTS.iter().any(|end| path.to_ascii_lowercase().ends_with(end));
+            let is_text = kinds::is(&path, &[What::Text, What::Document]);
             let is_off =
                 is_plugin_of(order, &path) && !order.loads(&path) || is_archive_name(path.as_bytes());
             return if is_text || is_off || ghosted(&path).is_some() { Err(String::new()) } else { Ok(()) };
@@ -155,7 +156,7 @@ impl<'a> Inquiry<'a> {
         if let Some(meant) = almost_folder(top) {
             return Err(format!("the game does not read the folder {top}; is {meant} meant?"));
         }
-        if same(top, "Root") {
+        if same(top, ROOT) {
             let text =
                 "Root Builder puts the files of its folder Root into the game's folder, not its data folder";
             return Err(text.to_owned());
@@ -574,9 +575,6 @@ impl<'a> Inquiry<'a> {
 const COMPARED_MAX: usize = 16 << 20;
 /// Maximum number of files that are looked at as links to mods.
 const LINKS_MAX: usize = 20_000;
-/// Endings of texts for people.
-const TEXTS: [&str; 9] = [".txt", ".md", ".pdf", ".html", ".url", ".jpg", ".jpeg", ".png", ".rtf"];
-
 /// What became of the files of a mod.
 #[derive(Default)]
 struct ModFiles {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::inquiry::{Inquiry, ghost, is_called, without_ghost};
-use crate::answers::fate::{Cause, Fate, OPENMW};
+use crate::answers::fate::{Cause, Fate};
 use crate::game::caseless::same;
 use crate::game::{ActiveRule, LayerKind, LoadOrder, OPENMW_CFG, OrderLayer, ReadList};
 use crate::note::{Note, NoteCode, NoteRule};
@@ -153,7 +153,7 @@ impl Inquiry<'_> {
                      launcher of the game, under Data Files"
                 )
             }
-            None if order.game == OPENMW => {
+            None if order.is_openmw() => {
                 let ini = order.inis.last().map_or(OPENMW_CFG.into(), |it| it.shown().to_string());
                 format!(
                     "the plugin is not active: {ini} has no content={name} or groundcover={name}; tick it \

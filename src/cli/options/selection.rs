@@ -12,6 +12,7 @@ use crate::answers::unseen::unseen_about;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::terminal::unseen::UNMATCHED;
 use crate::format::is_archive_name;
+use crate::kinds::{self, MOHIDDEN};
 use crate::note::Note;
 use crate::shown::{Shown, quoted};
 use crate::vfs::sources::profile::{Profile, is_game};
@@ -238,15 +239,9 @@ pub(crate) fn destination_hint(mut failure: Failure, arguments: &[PathBuf], opti
 
 /// Whether something on the disk is a file that is no source but may be in one.
 pub(crate) fn is_file_of_game(path: &Path) -> bool {
-    let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
-    CONTENTS.iter().any(|it| extension == **it) && path.is_file()
+    let name = path.as_os_str().as_bytes();
+    (kinds::is_only_of_games(name) || kinds::ends(name, &[MOHIDDEN])) && path.is_file()
 }
-
-/// Extensions of files in games.
-const CONTENTS: [&str; 24] = [
-    "bgem", "bgsm", "bik", "bk2", "btd", "bto", "btr", "dds", "esl", "esm", "esp", "fuz", "hkx", "kf", "lip",
-    "mat", "mohidden", "mp3", "nif", "pex", "psc", "swf", "tri", "xwm",
-];
 
 /// Splits the arguments of a command that also takes files in mounts. There are no sources if the first
 /// argument is a file in a mount, or if no path follows.

@@ -2,6 +2,7 @@
 
 use crate::answers::fate::Fate;
 use crate::answers::order_changes::Listing;
+use crate::kinds::{self, What};
 use crate::vfs::VfsFile;
 
 /// What a page shows, in its order.
@@ -128,8 +129,8 @@ impl Row {
 
     /// What the files are, by their name.
     pub(crate) fn kind(&self) -> Option<&'static RowKind> {
-        let ending = self.path.rsplit_once('.').map_or("", |(_, ending)| ending);
-        KINDS.iter().find(|kind| kind.endings.iter().any(|it| ending.eq_ignore_ascii_case(it)))
+        let what = kinds::kind_of(&self.path)?.what;
+        ROW_KINDS.iter().find(|kind| kind.all.contains(&what))
     }
 }
 
@@ -138,13 +139,13 @@ pub(crate) struct RowKind {
     /// The letter that stands for it in the page.
     pub(crate) id: char,
     pub(crate) name: &'static str,
-    endings: &'static [&'static str],
+    all: &'static [What],
 }
 
 /// The kinds. Other files have the letter `o`.
-pub(crate) static KINDS: [RowKind; 4] = [
-    RowKind { id: 't', name: "textures", endings: &["dds", "gnf"] },
-    RowKind { id: 'm', name: "meshes", endings: &["nif", "bto", "btr", "tri", "hkx", "kf", "mesh"] },
-    RowKind { id: 'c', name: "scripts", endings: &["pex", "psc"] },
-    RowKind { id: 's', name: "sounds", endings: &["wav", "xwm", "fuz", "mp3", "lip", "wem"] },
+pub(crate) static ROW_KINDS: [RowKind; 4] = [
+    RowKind { id: 't', name: "textures", all: &[What::Texture] },
+    RowKind { id: 'm', name: "meshes", all: &[What::Mesh, What::Morph, What::Animation, What::Geometry] },
+    RowKind { id: 'c', name: "scripts", all: &[What::Script, What::ScriptSource] },
+    RowKind { id: 's', name: "sounds", all: &[What::Sound] },
 ];

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use askama::Template;
 use sha2::{Digest, Sha256};
 
-use super::contents::{Contents, KINDS, LayerBar, NameList, PageHead, Part, Row, Section, Side, State};
+use super::contents::{Contents, LayerBar, NameList, PageHead, Part, ROW_KINDS, Row, Section, Side, State};
 use super::pictures::{Pictures, ShownRow, Third, add_base64, size_of};
 use crate::cli::terminal::progress::steps;
 use crate::limits::{PAGE_FILES_MAX, PAGE_TEXT_MAX};
@@ -559,7 +559,7 @@ impl Filters {
             .collect();
         let has = |letter: char| found.contains(&letter.to_string());
         let states: Vec<(char, &str)> = STATES.into_iter().filter(|(letter, _)| has(*letter)).collect();
-        let kinds = KINDS.iter().map(|kind| (kind.id, kind.name)).chain([('o', "other files")]);
+        let kinds = ROW_KINDS.iter().map(|kind| (kind.id, kind.name)).chain([('o', "other files")]);
         let kinds: Vec<(char, &str)> = kinds.filter(|(letter, _)| has(*letter)).collect();
         let sides = [(true, ('w', "wins")), (false, ('l', "loses"))];
         let has_side = |wins: bool| sections().any(|section| section.wins == Some(wins));

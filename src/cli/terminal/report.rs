@@ -14,8 +14,8 @@ use crate::fs::{MountedSource, MountedSources};
 use crate::game::find::find;
 use crate::game::{
     ArchiveRule, Disk, Environment, FoundInstance, LoadOrder, LooseRule, find_instances, instance_names,
-    is_plugin,
 };
+use crate::kinds::is_plugin;
 use crate::note::{EXAMPLES_MAX, NoteCode, NoteSummary, Reasons, summaries};
 use crate::shown::{Shown, quoted};
 use crate::system::text::{count, layers};
@@ -99,7 +99,7 @@ const SEARCH_TIME: Duration = Duration::from_secs(1);
 
 /// Names the instance of Mod Organizer 2 that manages a game, if the game was mounted without it.
 pub(crate) fn instance(order: &LoadOrder) -> String {
-    if order.game.is_empty() || order.game == "openmw" || order.profile.is_some() {
+    if order.game.is_empty() || order.is_openmw() || order.profile.is_some() {
         return String::new();
     }
     let (disk, environment) = (Disk::default(), Environment::of_process());

@@ -5,11 +5,12 @@ use crate::format::archive::{Archive, Codec};
 use crate::format::detect::Format;
 use crate::format::error::ParseError;
 use crate::format::limits::Options;
+use crate::kinds::BSA;
 use crate::read::{Bytes, Reader, UnexpectedEnd};
 
 /// This format's row in [`super::super::FORMATS`].
 pub const FORMAT: Format =
-    Format { name: "Arena", extensions: &["bsa"], shared_extensions: &[], recognises, parse };
+    Format { name: "Arena", extensions: &[BSA], shared_extensions: &[], recognises, parse };
 
 static LAYOUT: Layout = Layout { header_len: 2, record_len: NAMED_LEN, read: named };
 

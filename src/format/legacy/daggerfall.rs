@@ -6,11 +6,12 @@ use crate::format::archive::{About, Archive, Codec, Name};
 use crate::format::detect::Format;
 use crate::format::error::ParseError;
 use crate::format::limits::Options;
+use crate::kinds::BSA;
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 
 /// This format's row in [`super::super::FORMATS`].
 pub const FORMAT: Format =
-    Format { name: "Daggerfall", extensions: &["bsa"], shared_extensions: &["snd"], recognises, parse };
+    Format { name: "Daggerfall", extensions: &[BSA], shared_extensions: &["snd"], recognises, parse };
 
 /// Length of the record of a file with a number, in bytes.
 const NUMBERED_LEN: usize = 8;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::super::encoding::Encoding;
 use super::super::hash::{Family, Hash};
 use crate::format::tes4_flag as flag;
+use crate::kinds::{SOUND, What, kind_of};
 use crate::named::named;
 use crate::texture::dds;
 
@@ -377,23 +378,24 @@ pub(super) fn stored_flags(content: u16) -> u16 {
 }
 
 fn of_path(version: u32, path: &StoredPath) -> u16 {
-    let (extension, top) = (path.extension(), path.top());
     let is_oblivion = version == 103;
-    match &extension[..] {
-        b"nif" | b"egm" | b"egt" | b"tri" | b"kf" | b"kfm" | b"btr" | b"bto" | b"cmp" => MESHES,
-        b"dds" => TEXTURES,
-        b"xml" if is_oblivion => MENUS,
+    let Some(kind) = kind_of([&b"."[..], &path.extension()].concat()) else { return OTHER };
+    match kind.what {
+        What::Mesh | What::Morph | What::Landscape => MESHES,
+        What::Animation if !kind.is_named => MESHES,
+        What::Texture => TEXTURES,
+        What::Menu if is_oblivion => MENUS,
         // Without the flag of voices, New Vegas plays no `.ogg`.
-        b"wav" | b"ogg" | b"mp3" | b"xwm" | b"fuz" | b"lip" => match (is_oblivion, is_voice(path)) {
+        What::Sound => match (is_oblivion, is_voice(path)) {
             (true, true) => VOICES,
             (true, false) => SOUNDS,
-            (false, _) if &top[..] == b"sound" => SOUNDS | VOICES,
+            (false, _) if path.top() == SOUND.as_bytes() => SOUNDS | VOICES,
             (false, _) => SOUNDS,
         },
-        b"txt" | b"html" | b"bat" | b"scc" if is_oblivion => TEXTS,
-        b"spt" => TREES,
-        b"tex" | b"fnt" if is_oblivion => FONTS,
-        b"pex" => OTHER | SCRIPTS,
+        What::Text if is_oblivion => TEXTS,
+        What::Tree => TREES,
+        What::Font if is_oblivion => FONTS,
+        What::Script => OTHER | SCRIPTS,
         _ => OTHER,
     }
 }

@@ -7,14 +7,14 @@ use crate::game::disk::Disk;
 use crate::game::installation::{Environment, Installation};
 use crate::game::storefront::Storefront;
 use crate::game::titles;
+use crate::game::titles::title::OPENMW;
 use crate::game::titles::title::Title;
 
-const ID: &str = "openmw";
 const FLATPAK: &str = "app/org.openmw.OpenMW/current/active/files/etc/openmw";
 
 /// Whether a title is OpenMW, which has no prefix.
 pub(super) fn is_openmw(title: &Title) -> bool {
-    title.id == ID
+    title.id == OPENMW
 }
 
 /// OpenMW as packages install it. If there is none and `found` has none, the user's settings stand
@@ -55,7 +55,7 @@ fn installation(disk: &Disk, folder: &Path, settings: &Path) -> Option<Installat
     let settings = disk.is_dir(settings).then(|| settings.to_owned());
     disk.is_file(&folder.join("openmw.cfg")).then_some(())?;
     Some(Installation {
-        title: titles::title(ID)?,
+        title: titles::title(OPENMW)?,
         store: Storefront::Unknown,
         folder: folder.to_owned(),
         prefix: None,

@@ -240,7 +240,7 @@ pub(super) fn store_of(disk: &Disk, title: &Title, folder: &Path) -> Storefront 
     }
 }
 
-/// Whether the Microsoft Store keeps its manifest next to the game's folder.
+/// Whether the Microsoft Store keeps its manifest next to the game's folder, which is that of a language.
 fn is_in_parent(title: &Title) -> bool {
-    matches!(title.id, "morrowind" | "oblivion" | "fallout3" | "falloutnv")
+    !title.identity.language_folder.is_empty()
 }

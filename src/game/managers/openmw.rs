@@ -13,6 +13,7 @@ use crate::game::plan::load_order::{LoadOrder, OrderLayer, PlanError};
 use crate::game::precedence::{Confidence, Precedence};
 use crate::game::settings::openmw_cfg::{Cfg, OPENMW_CFG, OpenmwFolders};
 use crate::game::titles::title;
+use crate::game::titles::title::OPENMW;
 use crate::limits::CHAIN_VALUES_MAX;
 use crate::note::{Note, NoteCode, why_unread};
 use crate::shown::{Shown, excerpt};
@@ -101,7 +102,7 @@ pub fn plan_openmw(
     let archives = archives(&chain, &names, &mut notes);
     notes.extend(disk.left_out());
     Ok(LoadOrder {
-        game: "openmw",
+        game: OPENMW,
         layers: archives.into_iter().chain(layers).collect(),
         notes,
         plugins,

@@ -11,6 +11,7 @@ use crate::game::precedence::{ArchiveRule, Confidence};
 use crate::game::settings::ini::{Ini, IniFiles, list};
 use crate::game::settings::settings_text::{decode_list, lines};
 use crate::game::titles::title::{AttachRule, LooseSetting, Title};
+use crate::kinds::{PLUGINS, ends};
 use crate::note::{Because, Note, NoteCode, NoteRule, Setting};
 use crate::shown::{Shown, excerpt};
 
@@ -454,7 +455,7 @@ pub(crate) fn attached<'a>(
     };
     match rule {
         AttachRule::None => Vec::new(),
-        AttachRule::PrefixOfEsp(_) if !fold(plugin).ends_with(".ESP") => Vec::new(),
+        AttachRule::PrefixOfEsp(_) if !ends(plugin, &PLUGINS[..1]) => Vec::new(),
         AttachRule::PrefixOfEsp(extension) | AttachRule::Prefix(extension) => {
             let extension = fold(extension);
             let of_kind = archives.beginning(&stem).iter().filter(|(folded, _)| folded.ends_with(&extension));
@@ -505,7 +506,7 @@ fn named_after<'a>(rule: AttachRule, plugin: &str, archives: &'a SortedNames) ->
 /// Why a game does not load an archive that is named after an active plugin.
 pub(crate) fn why_not_attached(rule: AttachRule, plugin: &str) -> String {
     match rule {
-        AttachRule::PrefixOfEsp(_) if !fold(plugin).ends_with(".ESP") => {
+        AttachRule::PrefixOfEsp(_) if !ends(plugin, &PLUGINS[..1]) => {
             format!("the game attaches archives only to .esp plugins, not to {plugin}")
         }
         _ => format!("the game loads no archive of {plugin} with this ending"),

@@ -12,6 +12,7 @@ use crate::format::is_archive_name;
 use crate::game::precedence::{ArchiveRule, Confidence, LooseRule, Precedence};
 use crate::game::settings::ini::{Ini, IniFiles, list};
 use crate::game::titles::title::{LooseSetting, Title};
+use crate::kinds::{PLUGINS, ends, is_plugin};
 use crate::note::{Because, Note, NoteCode, NoteRule, Setting};
 
 /// Everything that a game's plan depends on.
@@ -96,7 +97,7 @@ fn take_ignored(inputs: &Inputs<'_>, installed: &mut Vec<plugins::Plugin>) -> Ve
     if needs.paths.iter().any(|path| (inputs.find_in_subfolder)(path).is_some()) {
         return Vec::new();
     }
-    let is_ignored = |plugin: &mut plugins::Plugin| plugin.folded.ends_with(".ESL");
+    let is_ignored = |plugin: &mut plugins::Plugin| ends(&plugin.folded, &PLUGINS[2..]);
     installed.extract_if(.., is_ignored).map(|plugin| plugin.name).collect()
 }
 
@@ -143,7 +144,7 @@ fn precedence(inputs: &Inputs<'_>, loaded: &ArchivePlanner<'_>) -> (Precedence, 
     let (archives, of_archives) = inputs.title.archives;
     let (loose, of_loose) = loose_rule(inputs.title.loose, inputs.inis);
     let count = loaded.loaded.len();
-    let is_loose = |name: &str| !plugins::is_plugin(name) && !is_archive_name(name.as_bytes());
+    let is_loose = |name: &str| !is_plugin(name) && !is_archive_name(name.as_bytes());
     let mut doubts = Vec::new();
     let mut confidence = Confidence::High;
     if count > 1 && of_archives < Confidence::High {

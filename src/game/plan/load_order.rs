@@ -9,6 +9,7 @@ use crate::folder::HiddenNames;
 use crate::game::caseless::{CaselessEndings, same};
 use crate::game::installation::Installation;
 use crate::game::precedence::{Confidence, Precedence};
+use crate::game::titles::title::OPENMW;
 use crate::named::named;
 use crate::note::{Because, Note};
 use crate::shown::Shown;
@@ -55,6 +56,11 @@ pub struct LoadOrder {
 }
 
 impl LoadOrder {
+    /// Whether OpenMW loads it.
+    pub(crate) fn is_openmw(&self) -> bool {
+        self.game == OPENMW
+    }
+
     /// Whether the game loads a plugin.
     pub(crate) fn loads(&self, plugin: &str) -> bool {
         self.plugins.iter().chain(&self.groundcover).any(|it| same(it, plugin))

@@ -32,5 +32,5 @@ pub use load_order::{FolderFilter, LayerKind, LoadOrder, ModList, OrderLayer, Pl
 pub(crate) use nested::{almost_folder, is_known_folder, unread_folder};
 pub use plan_game::plan_game;
 pub use plugins::Header;
+pub(crate) use plugins::ghosted;
 pub(crate) use plugins::stem;
-pub(crate) use plugins::{ghosted, is_plugin};

@@ -6,52 +6,17 @@ use std::path::Path;
 
 use super::data::DataFolder;
 use super::load_order::FolderFilter;
-use super::plugins::is_plugin;
 use crate::format::is_archive_name;
-use crate::game::caseless::{fold, same};
+use crate::game::caseless::same;
 use crate::game::disk::Disk;
+use crate::kinds::{self, MESHES, ROOT, TEXTURES, TOP_FOLDERS, What, is_plugin};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 
-/// Names of folders that games and their extenders read in a data folder.
-const FOLDERS: [&str; 29] = [
-    "textures",
-    "meshes",
-    "sound",
-    "sounds",
-    "music",
-    "scripts",
-    "interface",
-    "strings",
-    "seq",
-    "video",
-    "shaders",
-    "shadersfx",
-    "materials",
-    "menus",
-    "fonts",
-    "trees",
-    "lodsettings",
-    "facegen",
-    "grass",
-    "bookart",
-    "splash",
-    "distantlod",
-    "dialogueviews",
-    "skse",
-    "f4se",
-    "nvse",
-    "obse",
-    "fose",
-    "sfse",
-];
 /// Shortest name that can be meant for a folder that games read.
 const MEANT_MIN: usize = 4;
 /// Maximum number of subfolders of a mod, or of the game's data folder, that are examined.
 const SUBFOLDERS_MAX: usize = 1_000;
-/// The folder whose content Root Builder, a plug-in of Mod Organizer, puts beside the game's program.
-const ROOT: &str = "Root";
-
 /// A note if nothing directly in the folder of a mod is for the game, but something in a subfolder is.
 pub(crate) fn note(disk: &Disk, folder: &DataFolder, shown: &FolderFilter, game: &Path) -> Option<Note> {
     let files = folder.files.iter().map(|file| file.name.as_str());
@@ -119,9 +84,8 @@ impl Content {
         let names = disk.names(folder).ok()?;
         let data = names.get("Data").and_then(|data| disk.names(&folder.join(data)).ok());
         let in_data = data.is_some_and(|data| data.iter().any(is_for_game));
-        let is_asset = |name: &str| same(name, "textures") || same(name, "meshes");
         let is_file = |name: &str| is_plugin(name) || is_archive_name(name.as_bytes());
-        let is_program = |name: &&str| [".EXE", ".DLL"].iter().any(|ending| fold(name).ends_with(ending));
+        let is_program = |name: &&str| kinds::is(name, &[What::Program]);
         Some(Self {
             is_for_game: in_data || names.iter().any(is_for_game),
             is_of_mod: in_data || names.iter().any(|name| is_file(name) || is_asset(name)),
@@ -146,18 +110,21 @@ impl Content {
 /// name of such a folder itself.
 pub(crate) fn almost_folder(name: &str) -> Option<&'static str> {
     let folded = name.to_ascii_lowercase();
-    let is_almost = |known: &&&str| {
+    let is_almost = |known: &&str| {
         let (one, other) = (known.len().min(folded.len()), known.len().max(folded.len()));
-        let begins = known.starts_with(&*folded) || folded.starts_with(**known);
+        let begins = known.starts_with(&*folded) || folded.starts_with(*known);
         one >= MEANT_MIN && other - one <= 2 && begins
     };
-    let is_known = FOLDERS.contains(&&*folded);
-    if is_known { None } else { FOLDERS.iter().find(is_almost).copied() }
+    if is_known_folder(name) { None } else { read_folders().find(is_almost) }
 }
 
 /// Whether games or their extenders read a folder of this name in a data folder.
 pub(crate) fn is_known_folder(name: &str) -> bool {
-    FOLDERS.iter().any(|it| same(it, name))
+    read_folders().any(|it| same(it, name))
+}
+
+fn read_folders() -> impl Iterator<Item = &'static str> {
+    TOP_FOLDERS.iter().filter(|folder| folder.is_read()).map(|folder| folder.name)
 }
 
 /// The folder above those that games read, if a path has them below a folder that no game knows:
@@ -165,8 +132,11 @@ pub(crate) fn is_known_folder(name: &str) -> bool {
 pub(crate) fn unread_folder(path: &str) -> Option<&str> {
     let (folders, _) = path.rsplit_once('/')?;
     let (first, _) = folders.split_once('/').filter(|(first, _)| !is_known_folder(first))?;
-    let is_asset = |name: &str| same(name, "textures") || same(name, "meshes");
     folders.split('/').skip(1).any(is_asset).then_some(first)
+}
+
+fn is_asset(folder: &str) -> bool {
+    same(folder, TEXTURES) || same(folder, MESHES)
 }
 
 fn is_for_game(name: &str) -> bool {
@@ -184,7 +154,9 @@ mod tests {
             ("Mesh", Some("meshes")),
             ("Videos", Some("video")),
             ("textures", None),
-            ("Sounds", None),
+            ("Sounds", Some("sound")),
+            ("Geometry", None),
+            ("icon", Some("icons")),
             ("MCM", None),
             ("soundscape", None),
             ("se", None),

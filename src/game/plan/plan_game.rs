@@ -21,6 +21,7 @@ use crate::game::storefront::Storefront;
 use crate::game::titles::title::{
     ActiveRule, ExtenderPlugin, IniFile, IniPlace, IniRole, LooseSetting, NewerArchives, OrderRule, Title,
 };
+use crate::kinds::is_plugin;
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 use crate::system::clock::date;
@@ -523,7 +524,7 @@ impl GameReader<'_> {
             }
             // The game ignores a plugin there unless its own data folder has a plugin of that name.
             let has = |name: &str| main.files.iter().any(|file| fold(&file.name) == fold(name));
-            folder.files.retain(|file| !super::plugins::is_plugin(&file.name) || has(&file.name));
+            folder.files.retain(|file| !is_plugin(&file.name) || has(&file.name));
             layers.push(OrderLayer::folder(&path, "loose files in My Games"));
             folders.push(folder);
         }

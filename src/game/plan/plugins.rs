@@ -11,6 +11,7 @@ use crate::game::disk::Disk;
 use crate::game::settings::ini::IniFiles;
 use crate::game::settings::settings_text::name_of;
 use crate::game::titles::title::{ActiveRule, ExtenderPlugin, MasterRule, OrderRule, PluginRules, TestFiles};
+use crate::kinds::{PLUGINS, ends, is_plugin};
 use crate::note::{Because, Note, NoteCode, Setting};
 use crate::read::{Reader, UnexpectedEnd};
 use crate::shown::excerpt;
@@ -52,15 +53,6 @@ pub(crate) struct Listed {
     pub(crate) because: Because,
 }
 
-/// File name extensions of plugins, folded.
-const EXTENSIONS: [&str; 3] = [".ESM", ".ESP", ".ESL"];
-
-/// Whether a file name has the extension of a plugin.
-pub(crate) fn is_plugin(name: &str) -> bool {
-    let folded = fold(name);
-    EXTENSIONS.iter().any(|extension| folded.ends_with(extension))
-}
-
 /// The name of a plugin or an archive without its extension.
 pub(crate) fn stem(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
@@ -80,7 +72,7 @@ pub(crate) fn installed(
         let flag = header.flags & Header::MASTER != 0;
         let is_master = match rules.masters {
             MasterRule::Flag => flag,
-            MasterRule::FlagOrExtension => flag || folded.ends_with(".ESM") || folded.ends_with(".ESL"),
+            MasterRule::FlagOrExtension => flag || ends(&folded, &PLUGINS[1..]),
         };
         let is_blueprint = rules.blueprints && is_master && header.flags & Header::BLUEPRINT != 0;
         let (name, changed) = (found.name().to_owned(), found.file.changed);
@@ -164,7 +156,7 @@ pub(crate) fn add_implied(
     if !rules.nam_files {
         return;
     }
-    for plugin in plugins.iter().filter(|plugin| !plugin.folded.ends_with(".ESL")) {
+    for plugin in plugins.iter().filter(|plugin| !ends(&plugin.folded, &PLUGINS[2..])) {
         if data.find(&format!("{}.nam", stem(&plugin.name))).is_some() {
             active.insert(plugin.folded.clone());
         }

@@ -1,6 +1,6 @@
 //! The games from Skyrim to Starfield.
 
-use super::packing::{self, BSA, FALLOUT4_ENDINGS, PLUGINS};
+use super::packing::{self, DOT_BSA, FALLOUT4_ENDINGS};
 use super::title::{
     ActiveRule, AttachRule, ExtenderPlugin, Identity, IniFile, IniPlace, IniRole, IniRules, LONG, ListRules,
     LooseSetting, MasterRule, NO_LISTS, NO_PLUGINS, NewerArchives, OrderRule, PluginRules, SHORT, TestFiles,
@@ -10,10 +10,12 @@ use super::vanilla;
 use crate::game::archive_version::ArchiveVersion::{Ba2, Bsa};
 use crate::game::precedence::{ArchiveRule, Confidence};
 use crate::game::storefront::{StoreNames, Storefront};
+use crate::kinds::{Engine, PLUGINS};
 
 const SKYRIM_BASE: Title = Title {
     id: "skyrim",
     name: "Skyrim (2011)",
+    engine: Engine::Skyrim,
     identity: Identity {
         executables: &["TESV.exe"],
         masters: &["Skyrim.esm"],
@@ -53,7 +55,7 @@ const SKYRIM_BASE: Title = Title {
         test_files: TestFiles::Added,
         ..NO_PLUGINS
     },
-    attach: AttachRule::Exact(&[BSA]),
+    attach: AttachRule::Exact(&[DOT_BSA]),
     versions: &[Bsa(104)],
     newer: None,
     archives: (ArchiveRule::LastWins, Confidence::High),
@@ -113,6 +115,7 @@ const SKYRIMSE_PLUGINS: PluginRules = PluginRules {
 const SKYRIMSE_BASE: Title = Title {
     id: "skyrimse",
     name: "Skyrim Special Edition",
+    engine: Engine::Skyrim,
     identity: Identity {
         executables: &["SkyrimSE.exe"],
         masters: &["Skyrim.esm"],
@@ -141,7 +144,7 @@ const SKYRIMSE_BASE: Title = Title {
     },
     lists: ListRules { keys: vanilla::SKYRIM_SE, ..NO_LISTS },
     plugins: SKYRIMSE_PLUGINS,
-    attach: AttachRule::Exact(&[BSA, " - Textures.bsa"]),
+    attach: AttachRule::Exact(&[DOT_BSA, " - Textures.bsa"]),
     versions: &[Bsa(105)],
     newer: None,
     archives: (ArchiveRule::LastWins, Confidence::High),
@@ -275,6 +278,7 @@ static NEXT_GENERATION: NewerArchives = NewerArchives {
 const FALLOUT4_BASE: Title = Title {
     id: "fallout4",
     name: "Fallout 4",
+    engine: Engine::Fallout4,
     identity: Identity {
         executables: &["Fallout4.exe"],
         masters: &["Fallout4.esm"],
@@ -402,6 +406,7 @@ pub(super) static FALLOUT76: Title = Title {
 pub(super) static STARFIELD: Title = Title {
     id: "starfield",
     name: "Starfield",
+    engine: Engine::Starfield,
     identity: Identity {
         executables: &["Starfield.exe"],
         masters: &["Starfield.esm"],

@@ -1,18 +1,20 @@
 //! The games from Morrowind to Fallout: New Vegas, and OpenMW.
 
-use super::packing::{self, BSA};
+use super::packing::{self, DOT_BSA};
 use super::title::{
-    ActiveRule, AttachRule, ExtenderPlugin, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules,
+    self, ActiveRule, AttachRule, ExtenderPlugin, Identity, IniFile, IniPlace, IniRole, IniRules, ListRules,
     LooseSetting, NO_LISTS, NO_PLUGINS, OrderRule, PluginRules, SHORT, TestFiles, Title, UNKNOWN, ini,
 };
 use super::vanilla;
 use crate::game::archive_version::ArchiveVersion::{Bsa, Tes3};
 use crate::game::precedence::{ArchiveRule, Confidence};
 use crate::game::storefront::{StoreNames, Storefront};
+use crate::kinds::{self, Engine, PLUGINS};
 
 pub(super) static MORROWIND: Title = Title {
     id: "morrowind",
     name: "Morrowind",
+    engine: Engine::Morrowind,
     identity: Identity {
         executables: &["Morrowind.exe"],
         masters: &["Morrowind.esm"],
@@ -44,10 +46,14 @@ pub(super) static MORROWIND: Title = Title {
     packing: Some(packing::MORROWIND),
 };
 
+const OPENMW_PLUGINS: &[&str] =
+    &[PLUGINS[0], PLUGINS[1], kinds::OPENMW_PLUGINS[0], kinds::OPENMW_PLUGINS[1], kinds::OPENMW_PLUGINS[2]];
+
 /// OpenMW reads a chain of `openmw.cfg` files instead of INI files and lists of plugins.
 pub(super) static OPENMW: Title = Title {
-    id: "openmw",
+    id: title::OPENMW,
     name: "OpenMW",
+    engine: Engine::OpenMw,
     identity: Identity {
         executables: &["openmw", "openmw.x86_64", "openmw.exe"],
         also: &["openmw.cfg"],
@@ -59,7 +65,7 @@ pub(super) static OPENMW: Title = Title {
     microsoft_data: &[],
     inis: IniRules { files: &[], of_plugins: None, can_be_portable: false, list_limit: usize::MAX },
     lists: NO_LISTS,
-    plugins: NO_PLUGINS,
+    plugins: PluginRules { endings: OPENMW_PLUGINS, ..NO_PLUGINS },
     local: StoreNames::NONE,
     my_games: StoreNames::NONE,
     attach: AttachRule::None,
@@ -73,6 +79,7 @@ pub(super) static OPENMW: Title = Title {
 const OBLIVION_BASE: Title = Title {
     id: "oblivion",
     name: "Oblivion",
+    engine: Engine::Oblivion,
     identity: Identity {
         executables: &["Oblivion.exe", "OblivionLauncher.exe"],
         masters: &["Oblivion.esm"],
@@ -116,7 +123,7 @@ const OBLIVION_BASE: Title = Title {
         test_files: TestFiles::Added,
         ..NO_PLUGINS
     },
-    attach: AttachRule::PrefixOfEsp(BSA),
+    attach: AttachRule::PrefixOfEsp(DOT_BSA),
     versions: &[Bsa(103)],
     newer: None,
     archives: (ArchiveRule::Oblivion, Confidence::Medium),
@@ -218,6 +225,7 @@ const FALLOUTNV_INIS: IniRules = IniRules {
 const FALLOUT3_BASE: Title = Title {
     id: "fallout3",
     name: "Fallout 3",
+    engine: Engine::Fallout3,
     identity: Identity {
         executables: &["Fallout3.exe", "Fallout3ng.exe"],
         masters: &["Fallout3.esm"],
@@ -242,7 +250,7 @@ const FALLOUT3_BASE: Title = Title {
         test_files: TestFiles::Added,
         ..NO_PLUGINS
     },
-    attach: AttachRule::Prefix(BSA),
+    attach: AttachRule::Prefix(DOT_BSA),
     versions: &[Bsa(104)],
     newer: None,
     archives: (ArchiveRule::FirstWins, Confidence::Low),

@@ -1,6 +1,7 @@
 //! What `pack` writes for a game, and what loads it. The evidence is in the topic "packing".
 
 use crate::format::write::NewKind;
+use crate::kinds::PLUGINS;
 
 /// How archives for a game are written.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,10 +55,8 @@ pub struct DummyPlugin {
     pub master: Option<&'static str>,
 }
 
-/// The endings of plugins of which each game knows the first ones.
-pub(super) const PLUGINS: &[&str] = &["esp", "esm", "esl"];
 /// What the names of archives end in.
-pub(super) const BSA: &str = ".bsa";
+pub(super) const DOT_BSA: &str = ".bsa";
 /// What the names of archives of Fallout 4 and later games end in.
 pub(super) const FALLOUT4_ENDINGS: [&str; 2] = [" - Main.ba2", " - Textures.ba2"];
 
@@ -203,6 +202,7 @@ mod tests {
         let plugins = |id| crate::game::title(id).unwrap().archive_plugins();
         for (id, expected) in [
             ("morrowind", &["esp", "esm"][..]),
+            ("openmw", &["esp", "esm", "omwaddon", "omwscripts", "omwgame"]),
             ("oblivion", &["esp"]),
             ("fallout3", &["esp", "esm"]),
             ("skyrim", &["esp", "esm"]),

@@ -1,10 +1,14 @@
 //! A row of the table of games: how a game is recognised, and how it loads archives.
 
-use super::packing::{BSA, FALLOUT4_ENDINGS, PLUGINS, PackRules};
+use super::packing::{DOT_BSA, FALLOUT4_ENDINGS, PackRules};
 use crate::game::archive_version::ArchiveVersion;
 use crate::game::precedence::{ArchiveRule, Confidence};
 use crate::game::settings::ini_list;
 use crate::game::storefront::{StoreNames, Storefront};
+use crate::kinds::{Engine, PLUGINS};
+
+/// The id of OpenMW.
+pub(crate) const OPENMW: &str = "openmw";
 
 /// A game, and everything that distinguishes it from others.
 #[derive(Debug)]
@@ -13,6 +17,7 @@ pub struct Title {
     pub id: &'static str,
     /// The full name.
     pub name: &'static str,
+    pub engine: Engine,
     /// How the game is recognised on disk and in the lists of stores.
     pub identity: Identity,
     /// Folder of plugins, archives and loose files, relative to the game's folder.
@@ -273,7 +278,7 @@ impl Title {
                 [main, textures]
             }
             _ if self.packing.is_some_and(|it| it.textures.is_some()) => FALLOUT4_ENDINGS,
-            _ => [BSA, BSA],
+            _ => [DOT_BSA, DOT_BSA],
         }
     }
 

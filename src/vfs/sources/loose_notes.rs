@@ -53,7 +53,7 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
         return;
     }
     // OpenMW ignores case, and prefers loose files to archives.
-    let is_openmw = order.game == "openmw";
+    let is_openmw = order.is_openmw();
     let hiding = if is_openmw { None } else { Hiding::of(order, options) };
     let scans = Scans::default();
     let folders = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);

@@ -29,6 +29,7 @@ use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::format::is_archive_name;
 use crate::game::is_data_folder;
+use crate::kinds;
 use crate::limits::NEEDS_FOLLOWED_MAX;
 use crate::mesh::kind_of_name;
 use crate::note::{Note, NoteCode};
@@ -336,12 +337,11 @@ fn whole_sources(arguments: &[PathBuf]) -> Result<(Vec<PathBuf>, usize), Failure
     Ok((sources, count))
 }
 
-/// The folders of a game's data in which meshes are, and what they name.
-const PARTS: [&str; 4] = ["geometries", "materials", "meshes", "textures"];
-
-/// Fails if a source is such a folder, or a file of a game. What a mesh names is not in it.
+/// Fails if a source is a folder for what meshes name, or a file of a game. What a mesh names is not in it.
 fn check_whole(source: &Path, path: &Path) -> Result<(), Failure> {
-    let is_part = |name: &OsStr| PARTS.iter().any(|part| name.eq_ignore_ascii_case(part));
+    let is_part = |name: &OsStr| {
+        kinds::KINDS.iter().any(|kind| kind.is_named && name.eq_ignore_ascii_case(kind.folder))
+    };
     let is_file = is_file_of_game(path);
     let absolute = paths::absolute(path).unwrap_or_else(|_| path.to_owned());
     let is_below = |path: &Path| path.ancestors().any(|it| it.file_name().is_some_and(is_part));

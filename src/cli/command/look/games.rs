@@ -13,11 +13,12 @@ use crate::cli::terminal::output;
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::format::is_archive_name;
-use crate::game::caseless::{CaselessNames, fold};
+use crate::game::caseless::CaselessNames;
 use crate::game::find::{Found, find, prefixes};
 use crate::game::{
     Disk, Environment, FoundInstance, Installation, WinePrefix, find_instances, instance_names, looked_in,
 };
+use crate::kinds;
 use crate::note::Note;
 use crate::shown::{Shown, quoted};
 use crate::system::clock::{date, unix_seconds};
@@ -46,9 +47,6 @@ pub(crate) struct Games {
     #[arg(long)]
     prefixes: bool,
 }
-
-/// File name extensions of plugins, in upper case.
-const PLUGINS: [&str; 6] = [".ESM", ".ESP", ".ESL", ".OMWGAME", ".OMWADDON", ".OMWSCRIPTS"];
 
 /// A game, as JSON. Paths that are not UTF-8 contain replacement characters.
 #[derive(Serialize)]
@@ -173,7 +171,7 @@ fn line<'a>(disk: &Disk, installation: &'a Installation, unseen: &mut Unseen) ->
         })
     };
     let names = data_dir.as_deref().map(listed).unwrap_or_default();
-    let is_plugin = |name: &&str| PLUGINS.iter().any(|it| fold(name).ends_with(it));
+    let is_plugin = |name: &&str| kinds::ends(name, installation.title.plugins.endings);
     JsonGame {
         game: installation.title.id,
         name: installation.title.name,

@@ -15,6 +15,7 @@ use crate::cli::options::selection::Selection;
 use crate::cli::terminal::output::stdout_for;
 use crate::cli::terminal::progress::steps;
 use crate::cli::ui::Ui;
+use crate::kinds::{self, What};
 use crate::picture::{PictureError, RgbaTexture};
 use crate::shown::Shown;
 use crate::system::parallel::in_parallel;
@@ -197,8 +198,7 @@ fn line(file: &VfsFile) -> JsonFile {
 
 /// What is printed of a texture; `None` if the file has another name.
 fn texture(file: &VfsFile) -> Option<Result<Pixels, ReadError>> {
-    let path = file.path().to_ascii_lowercase();
-    if !path.ends_with(".dds") && !path.ends_with(".gnf") {
+    if !kinds::is(file.name(), &[What::Texture]) {
         return None;
     }
     let mut bytes = [0; HEADER_MAX];

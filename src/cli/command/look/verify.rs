@@ -23,6 +23,7 @@ use crate::content::Examined;
 use crate::content::codec::Quirk;
 use crate::format::{Codec, is_archive_name};
 use crate::game::{LayerKind, LoadOrder};
+use crate::kinds::is_dds;
 use crate::note::{Note, NoteCode, Notes};
 use crate::picture::FullPicture;
 use crate::shown::Shown;
@@ -371,7 +372,7 @@ fn cut_texture(mut first: &[u8], len: u64) -> Option<String> {
 }
 
 fn is_texture(file: &VfsFile) -> bool {
-    file.name().last_chunk::<4>().is_some_and(|end| end.eq_ignore_ascii_case(b".dds"))
+    is_dds(file.name())
 }
 
 /// Whether archives are opened, and are no ordinary files.

@@ -23,6 +23,7 @@ use crate::cli::terminal::output::stdout;
 use crate::cli::terminal::progress;
 use crate::cli::ui::Ui;
 use crate::content::FileStream;
+use crate::kinds::{FUZ, ends, is_dds};
 use crate::note::Reasons;
 use crate::picture::{FullPicture, PictureChannels, PictureError};
 use crate::shown::{Shown, quoted};
@@ -284,8 +285,8 @@ impl Extract {
     fn new_names(&self, vfs: &Vfs, files: &[VfsFile]) -> Vec<Option<NewNames>> {
         let mut all = vec![None; files.len()];
         let end = |file: &VfsFile| match file {
-            file if self.png && ends_with(file, DDS) => Some(None),
-            file if self.voices && ends_with(file, FUZ) => Some(Some(XWM)),
+            file if self.png && is_dds(file.name()) => Some(None),
+            file if self.voices && ends(file.name(), &[FUZ]) => Some(Some(XWM)),
             _ => None,
         };
         let ends = (0..files.len()).filter_map(|index| Some((index, end(&files[index])?)));
@@ -297,7 +298,7 @@ impl Extract {
         for (index, end) in ends {
             let (name, mut folder) = (files[index].name(), files[index].path_bytes());
             folder.truncate(folder.len() - name.len());
-            let stem = &name[..name.len() - DDS.len()];
+            let stem = &name[..name.len() - ".dds".len()];
             let numbered = (2..).map(|number: u64| [name, format!("-{number}").as_bytes()].concat());
             let mut stems = [stem.to_vec(), name.to_vec()].into_iter().chain(numbered);
             let is_free = |name: &[u8]| {
@@ -392,7 +393,7 @@ impl Extract {
         is_full: &AtomicBool,
     ) -> FileOutcome {
         let decoded = names.map(|names| (names, Decoded::of(file)));
-        let mut done = FileOutcome { is_voice: ends_with(file, FUZ), ..FileOutcome::default() };
+        let mut done = FileOutcome { is_voice: ends(file.name(), &[FUZ]), ..FileOutcome::default() };
         match decoded {
             Some((names, Ok(decoded))) => {
                 // Alpha is read again for each picture, so it has a reader of its own.
@@ -523,7 +524,7 @@ enum PartKind<'d> {
 impl Decoded {
     /// What a texture or a voice file is decoded to. An error says in a few words why it stays as it is.
     fn of(file: &VfsFile) -> Result<Self, &'static str> {
-        if ends_with(file, FUZ) {
+        if ends(file.name(), &[FUZ]) {
             return sound_offset(file).map(Self::Sound);
         }
         let pictures = file.size().map_err(|error| PictureError::Io(error.into()));
@@ -618,7 +619,7 @@ impl Read for Forward<'_> {
 /// What is damaged in a file that could not be decoded; `None` if it is of a kind that is not decoded. A file
 /// that cannot be read is named when it is written.
 fn damage(file: &VfsFile) -> Option<String> {
-    if ends_with(file, FUZ) {
+    if ends(file.name(), &[FUZ]) {
         let why = sound_offset(file).err()?;
         return (why == CUT_VOICE).then(|| why.to_owned());
     }
@@ -740,8 +741,6 @@ fn warn_of_source(named: &[PathBuf], directory: &Path) {
     }
 }
 
-/// How the names of textures end.
-const DDS: &[u8; 4] = b".dds";
 /// How the names of pictures end.
 const PNG: &[u8] = b".png";
 /// How the names of pictures of light end.
@@ -749,16 +748,10 @@ const EXR: &[u8] = b".exr";
 /// What the names of the pictures of several faces or layers have before their numbers.
 const ITEM: &[u8] = b"_item";
 
-/// How the names of voice files and of sounds end.
-const FUZ: &[u8; 4] = b".fuz";
+/// How the names of sounds end.
 const XWM: &[u8] = b".xwm";
 /// What the name of a picture of alpha has before its end.
 const ALPHA: &[u8] = b"-alpha";
-
-/// Whether the name of a file ends so, in any case.
-fn ends_with(file: &VfsFile, end: &[u8; 4]) -> bool {
-    file.name().last_chunk::<4>().is_some_and(|it| it.eq_ignore_ascii_case(end))
-}
 
 /// A writer that counts its bytes.
 struct Counted<'o, W> {
