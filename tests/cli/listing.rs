@@ -183,6 +183,26 @@ fn a_pattern_that_matches_nothing_is_named_and_the_exit_status_is_1() {
 }
 
 #[test]
+fn what_was_not_looked_at_is_in_the_json_of_a_command_that_fails_or_selects_nothing() {
+    let dir = TestDir::new();
+    fs::create_dir(dir.path("mod")).unwrap();
+    fs::write(dir.path("mod/cut.bsa"), "BSA").unwrap();
+    fs::write(dir.path("mod/a.txt"), "a").unwrap();
+    for (arguments, code) in [(&["missing.txt"][..], 66), (&["-g", "*.dds"], 1)] {
+        for command in ["list", "conflicts", "verify"] {
+            let finished = dir.run([&[command, "--json", "mod"], arguments].concat());
+            assert_eq!(finished.code, code, "{command} {arguments:?}: {finished:?}");
+            let lines = finished.out.lines().map(|line| serde_json::from_str(line).unwrap());
+            let lines: Vec<Value> = lines.collect();
+            let is_named =
+                |line: &Value| line["not_looked_at"].as_str().is_some_and(|it| it.ends_with("cut.bsa"));
+            assert!(lines.iter().any(is_named), "{command} {arguments:?}: {finished:?}");
+            assert!(finished.err.contains("cut.bsa: not looked at: "), "{finished:?}");
+        }
+    }
+}
+
+#[test]
 fn patterns_match_in_any_case_with_either_slash() {
     let dir = TestDir::new();
     dir.archive("a.bsa", &with_a_bad_file());

@@ -116,6 +116,10 @@ fn who_names_a_texture_is_answered_through_materials_and_for_missing_ones() {
     let unused = needs(&dir, &["--who", "textures/unused.dds"]);
     assert_eq!((unused.code, unused.out.lines().last()), (1, Some("  no mesh or material names it")));
     assert_eq!(needs(&dir, &["--who", "readme.txt"]).code, 2);
+    // No mesh is read, so nothing is known of the texture.
+    let unread = needs(&dir, &["--who", "textures/unused.dds", "--glob", "meshs/**"]);
+    let none = "bsafs: --glob meshs/**: no file matches; `bsafs list` prints all paths\n";
+    assert_eq!((unread.code, &*unread.out, &*unread.err), (1, "", none));
     assert_eq!(needs(&dir, &["--who"]).code, 2);
 }
 
