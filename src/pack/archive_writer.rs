@@ -449,7 +449,7 @@ mod tests {
             fs::write(dir.path().join(format!("mod/meshes/{name}.nif")), &bytes).unwrap();
         }
         for (game, name) in [("fallout4", "Mod - Main.ba2"), ("skyrimse", "Mod.bsa")] {
-            let options = PackOptions::new(game).unwrap().name("Mod");
+            let options = PackOptions { name: Some("Mod".into()), ..PackOptions::new(game).unwrap() };
             let plan = |source: &Path| {
                 let vfs = OpenOptions::new().open([source]).unwrap();
                 (Plan::new(&vfs, &options).unwrap(), vfs)

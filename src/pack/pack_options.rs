@@ -37,30 +37,58 @@ impl OddTextures {
 pub type PackProgress<'p> = dyn Fn(u64) + Sync + 'p;
 
 /// Options of packing.
+///
+/// ```
+/// # fn main() -> Result<(), bsafs::pack::PackError> {
+/// let mut options = bsafs::pack::PackOptions::new("skyrimse")?;
+/// options.name = Some("MyMod".into());
+/// options.all = true;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct PackOptions {
     pub(crate) game: &'static Title,
     /// How archives for the game are written.
     pub(crate) packing: &'static PackRules,
-    pub(crate) name: Option<String>,
-    pub(crate) file_name: Option<String>,
-    pub(crate) level: Level,
-    pub(crate) size_max: Option<u64>,
-    pub(crate) all: bool,
-    pub(crate) sources: bool,
-    pub(crate) only: Patterns,
-    pub(crate) exclude: Option<Patterns>,
-    pub(crate) listed: Option<PathList>,
-    pub(crate) any_path: bool,
-    pub(crate) store: Option<Patterns>,
-    pub(crate) odd_textures: OddTextures,
+    /// What the names of archives begin with, instead of the name of the plugin in the source.
+    pub name: Option<String>,
+    /// The name of the one archive; more than one is an error.
+    pub file_name: Option<String>,
+    /// How much time to spend for smaller archives.
+    pub level: Level,
+    /// The largest archive in bytes, if not the largest that the game reads.
+    pub size_max: Option<u64>,
+    /// Whether to pack what games or tools read only from the disk.
+    pub all: bool,
+    /// Whether to pack sources of scripts.
+    pub sources: bool,
+    /// Which files are packed, by the paths below the data folder; the number of others is stated.
+    pub only: Patterns,
+    /// Which files stay loose.
+    pub exclude: Option<Patterns>,
+    /// The paths that are packed; others are not mentioned.
+    pub listed: Option<PathList>,
+    /// Whether to pack paths and names at which no game finds files.
+    pub any_path: bool,
+    /// Which files are stored without compression.
+    pub store: Option<Patterns>,
+    /// What to do with textures that an archive of textures cannot store.
+    pub odd_textures: OddTextures,
     pub(crate) encoding: Encoding,
-    pub(crate) follows_links: bool,
-    pub(crate) overwrites: bool,
-    pub(crate) dummies: bool,
-    pub(crate) override_file: bool,
-    pub(crate) verifies: bool,
-    pub(crate) threads: Option<usize>,
+    /// Whether to pack what links lead to.
+    pub follows_links: bool,
+    /// Whether existing archives are replaced.
+    pub overwrites: bool,
+    /// Whether plugins are written that only make the game load the archives.
+    pub dummies: bool,
+    /// Whether an empty file beside each archive of Fallout 3 or New Vegas gives it a higher rank.
+    pub override_file: bool,
+    /// Whether archives are read back and compared with the sources.
+    pub verifies: bool,
+    /// How many threads encode; all processors by default. The result does not depend on it.
+    pub threads: Option<usize>,
     /// The names of plugins in the sources or beside them, without extension and in lower case. The plan
     /// finds them.
     pub(crate) plugins_there: BTreeMap<String, String>,
@@ -104,104 +132,6 @@ impl PackOptions {
             threads: None,
             plugins_there: BTreeMap::new(),
         })
-    }
-
-    /// What the names of archives begin with, instead of the name of the plugin in the source.
-    #[must_use]
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
-    }
-
-    /// The name of the one archive; more than one is an error.
-    #[must_use]
-    pub fn file_name(mut self, name: impl Into<String>) -> Self {
-        self.file_name = Some(name.into());
-        self
-    }
-
-    /// How much time to spend for smaller archives.
-    #[must_use]
-    pub fn level(mut self, level: Level) -> Self {
-        self.level = level;
-        self
-    }
-
-    /// The largest archive in bytes, if not the largest that the game reads.
-    #[must_use]
-    pub fn size_max(mut self, bytes: u64) -> Self {
-        self.size_max = Some(bytes);
-        self
-    }
-
-    /// Whether to pack what games or tools read only from the disk.
-    #[must_use]
-    pub fn all(mut self, is_on: bool) -> Self {
-        self.all = is_on;
-        self
-    }
-
-    /// Which files are packed, by the paths below the data folder; the number of others is stated.
-    #[must_use]
-    pub fn only(mut self, patterns: Patterns) -> Self {
-        self.only = patterns;
-        self
-    }
-
-    /// Which files stay loose.
-    #[must_use]
-    pub fn exclude(mut self, patterns: Patterns) -> Self {
-        self.exclude = Some(patterns);
-        self
-    }
-
-    /// The paths that are packed; others are not mentioned.
-    #[must_use]
-    pub fn listed(mut self, list: PathList) -> Self {
-        self.listed = Some(list);
-        self
-    }
-
-    /// Whether to pack paths and names at which no game finds files.
-    #[must_use]
-    pub fn any_path(mut self, is_on: bool) -> Self {
-        self.any_path = is_on;
-        self
-    }
-
-    /// Which files are stored without compression.
-    #[must_use]
-    pub fn store(mut self, patterns: Patterns) -> Self {
-        self.store = Some(patterns);
-        self
-    }
-
-    /// What to do with textures that an archive of textures cannot store.
-    #[must_use]
-    pub fn odd_textures(mut self, how: OddTextures) -> Self {
-        self.odd_textures = how;
-        self
-    }
-
-    /// Whether existing archives are replaced.
-    #[must_use]
-    pub fn overwrite(mut self, is_on: bool) -> Self {
-        self.overwrites = is_on;
-        self
-    }
-
-    /// Whether plugins are written that only make the game load the archives.
-    #[must_use]
-    pub fn dummies(mut self, is_on: bool) -> Self {
-        self.dummies = is_on;
-        self
-    }
-
-    /// How many threads encode; all processors by default. The result does not depend on it.
-    #[must_use]
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = Some(threads);
-        self
     }
 
     /// The code page of names in the archives, by its label.

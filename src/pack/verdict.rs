@@ -365,7 +365,7 @@ mod tests {
         ] {
             assert_eq!(verdict(game, path), reason, "{game} {path}");
         }
-        let options = PackOptions::new("skyrimse").unwrap().all(true);
+        let options = PackOptions { all: true, ..PackOptions::new("skyrimse").unwrap() };
         assert_eq!(left_out(&Parts::of(b"MyMod.esp"), &options), None);
     }
 

@@ -200,7 +200,8 @@ fn a_file_that_changes_while_it_is_packed_is_an_error_with_its_name() {
 fn a_file_that_vanishes_while_it_is_packed_is_an_error_with_its_name() {
     let dir = with_files(&[("meshes/a.nif", b"1"), ("meshes/zz.nif", b"2")]);
     let vfs = bsafs::Vfs::open([dir.path("MyMod")]).unwrap();
-    let options = PackOptions::new("skyrimse").unwrap().name("MyMod");
+    let mut options = PackOptions::new("skyrimse").unwrap();
+    options.name = Some("MyMod".into());
     let plan = Plan::new(&vfs, &options).unwrap();
     fs::remove_file(dir.path("MyMod/meshes/zz.nif")).unwrap();
     let error = plan.write(&dir.path("out")).unwrap_err().to_string();

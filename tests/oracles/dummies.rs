@@ -28,7 +28,8 @@ fn dummies_of_every_game_are_valid_plugins_with_the_flags_of_the_game() {
         fs::create_dir_all(folder.path().join("Mod/meshes")).unwrap();
         fs::write(folder.path().join("Mod/meshes/a.nif"), "mesh").unwrap();
         let vfs = OpenOptions::new().open([folder.path().join("Mod")]).unwrap();
-        let options = PackOptions::new(game).unwrap().name("Mine").dummies(true);
+        let mut options = PackOptions::new(game).unwrap();
+        (options.name, options.dummies) = (Some("Mine".into()), true);
         let packed = Plan::new(&vfs, &options).unwrap().write(folder.path()).unwrap();
         assert_eq!(packed[0].loader, Loader::Missing("Mine".into()), "{game}");
         let path = folder.path().join(format!("Mine.{ending}"));

@@ -26,7 +26,8 @@ fn packed_archives_of_every_game_have_the_bytes_of_their_sources_for_other_reade
     let (mut wrong, mut compared) = (Vec::new(), 0);
     for game in GAMES {
         for level in [Level::Fast, Level::Normal, Level::Best, Level::None] {
-            let options = PackOptions::new(game).unwrap().name("MyMod").all(true).level(level);
+            let mut options = PackOptions::new(game).unwrap();
+            (options.name, options.all, options.level) = (Some("MyMod".into()), true, level);
             let out = folder.path().join(format!("{game} {level:?}"));
             let packed = Plan::new(&vfs, &options).unwrap().write(&out).unwrap();
             for oracle in &ORACLES {
@@ -71,7 +72,8 @@ fn compare_repacked(
     (game, out): (&str, &Path),
 ) -> usize {
     let vfs = open.open(archives).unwrap();
-    let options = PackOptions::new(game).unwrap().name("MyMod").odd_textures(OddTextures::General);
+    let mut options = PackOptions::new(game).unwrap();
+    (options.name, options.odd_textures) = (Some("MyMod".into()), OddTextures::General);
     let packed = Plan::new(&vfs, &options).unwrap().write(out).unwrap();
     let mut compared = 0;
     for oracle in &ORACLES {
@@ -108,7 +110,8 @@ fn repacked_archives_have_the_bytes_of_their_sources_for_other_readers() {
         OpenOptions::new().archives(FolderArchives::Files).open([folder.path().join("MyMod")]).unwrap();
     let mut compared = 0;
     for source in ["morrowind", "oblivion", "skyrim", "skyrimse", "fallout4", "starfield"] {
-        let options = PackOptions::new(source).unwrap().name("MyMod").all(true);
+        let mut options = PackOptions::new(source).unwrap();
+        (options.name, options.all) = (Some("MyMod".into()), true);
         let from = folder.path().join(source);
         let packed = Plan::new(&loose, &options).unwrap().write(&from).unwrap();
         let archives: Vec<PathBuf> = packed.iter().map(|it| from.join(&it.name)).collect();

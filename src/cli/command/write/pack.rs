@@ -374,7 +374,7 @@ impl Pack {
             Some(name) => {
                 let parent = output.parent().filter(|parent| *parent != Path::new(""));
                 let folder = parent.map_or_else(|| PathBuf::from("."), Path::to_owned);
-                (folder, options.file_name(name.to_string_lossy()))
+                (folder, PackOptions { file_name: Some(name.to_string_lossy().into()), ..options })
             }
             None => (output.clone(), options),
         }
