@@ -459,12 +459,12 @@ const KEPT: usize = 2 * MESH_NAME_MAX + 64;
 
 /// The names that were found.
 #[derive(Default)]
-struct Names {
+struct NameSet {
     all: Vec<NamedFile>,
     seen: HashSet<Vec<u8>>,
 }
 
-impl Names {
+impl NameSet {
     fn add(&mut self, kind: NameKind, stored: &[u8]) -> Result<(), MeshError> {
         let file = stored.rsplit(|byte| matches!(byte, b'/' | b'\\')).next().unwrap_or_default();
         let stem = file.rsplitn(2, |byte| *byte == b'.').last().unwrap_or_default();
@@ -500,7 +500,7 @@ impl Window {
         self.fill(file)?;
         let kind = kind_of(self.bytes()).ok_or(MeshError::Unknown)?;
         let ending = ending(kind, self.bytes());
-        let mut names = Names::default();
+        let mut names = NameSet::default();
         let mut json = JsonStrings::default();
         loop {
             match kind {
@@ -563,7 +563,7 @@ impl Window {
 
     /// Adds each name that ends in this step. The last bytes are left for the next step, because what follows
     /// a name belongs to its proof.
-    fn scan(&self, has_geometry: bool, names: &mut Names) -> Result<(), MeshError> {
+    fn scan(&self, has_geometry: bool, names: &mut NameSet) -> Result<(), MeshError> {
         let bytes = self.bytes();
         let end = if self.is_last { bytes.len() } else { bytes.len().saturating_sub(AFTER) };
         let begin = self.scanned.saturating_sub(AFTER);
@@ -650,7 +650,7 @@ struct JsonStrings {
 }
 
 impl JsonStrings {
-    fn scan(&mut self, bytes: &[u8], names: &mut Names) -> Result<(), MeshError> {
+    fn scan(&mut self, bytes: &[u8], names: &mut NameSet) -> Result<(), MeshError> {
         for &byte in bytes {
             match (&mut self.string, byte) {
                 (None, b'"') => self.string = Some(Vec::new()),

@@ -39,7 +39,7 @@ pub struct ArchiveFile {
     opened: Stat,
     opened_at: Instant,
     modified: SystemTime,
-    tables: Option<Tables>,
+    tables: Option<ParsedRanges>,
     /// The mtime and the ctime at which the tables are known to equal those that were parsed.
     mtime: AtomicI64,
     ctime: AtomicI64,
@@ -48,7 +48,7 @@ pub struct ArchiveFile {
     /// Locked while the tables are compared. Other reads that need the result wait.
     comparing: Mutex<()>,
     stale: AtomicBool,
-    reported: Reported,
+    reported: ArchiveEvents,
     bytes_read: AtomicU64,
 }
 
@@ -83,7 +83,7 @@ impl ArchiveFile {
             compare_at: AtomicU64::new(NEVER),
             comparing: Mutex::new(()),
             stale: AtomicBool::new(false),
-            reported: Reported::default(),
+            reported: ArchiveEvents::default(),
             bytes_read: AtomicU64::new(0),
         })
     }
@@ -200,7 +200,7 @@ impl ArchiveFile {
             for range in &mut ranges {
                 range.end = range.end.min(self.len());
             }
-            (parsed, Tables::parsed(pieces, ranges))
+            (parsed, ParsedRanges::parsed(pieces, ranges))
         })?;
         self.note_compared(&self.opened, began);
         self.tables = Some(tables);
@@ -510,12 +510,12 @@ pub(crate) fn compare(
 
 /// The ranges of a file that were parsed, and their digest.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Tables {
+pub(super) struct ParsedRanges {
     ranges: Vec<Range<u64>>,
     digest: u64,
 }
 
-impl Tables {
+impl ParsedRanges {
     /// Digests the bytes that were parsed. They are still in memory. If one cannot be read,
     /// [`Pieces::check`] fails.
     pub(super) fn parsed(pieces: &Pieces<'_>, ranges: Vec<Range<u64>>) -> Self {
@@ -563,7 +563,7 @@ const EVENT_DELAY: Duration = Duration::from_millis(500);
 
 /// The events of an archive file since it was opened.
 #[derive(Debug, Default)]
-pub(super) struct Reported {
+pub(super) struct ArchiveEvents {
     events: Mutex<Events>,
     changed: Condvar,
 }
@@ -585,7 +585,7 @@ impl Events {
     }
 }
 
-impl Reported {
+impl ArchiveEvents {
     /// Whether the events of the file are noted.
     pub(super) fn is_watched(&self) -> bool {
         self.events.lock().is_watched
@@ -794,7 +794,7 @@ mod tests {
         let (file, ranges) = file_and_ranges();
         let mut first_blocks = FirstBlocks::default();
         let pieces = Pieces::new(&file, 3 * BLOCK + 100, &mut first_blocks);
-        let tables = Tables::parsed(&pieces, ranges);
+        let tables = ParsedRanges::parsed(&pieces, ranges);
         pieces.check().unwrap();
         assert!(tables.are_in(&file).unwrap());
         for (at, is_in_tables) in [(11, false), (BLOCK + 3, false), (BLOCK + 2, true), (3 * BLOCK + 99, true)]
@@ -819,13 +819,13 @@ mod tests {
         }
         // The parser has the old bytes.
         file.write_all_at(b"new", BLOCK).unwrap();
-        let tables = Tables::parsed(&pieces, ranges);
+        let tables = ParsedRanges::parsed(&pieces, ranges);
         assert!(!tables.are_in(&file).unwrap());
     }
 
     #[test]
     fn no_event_is_awaited_of_a_change_before_the_file_was_watched() {
-        let reported = Reported::default();
+        let reported = ArchiveEvents::default();
         let is_awaited = |ctime| reported.events.lock().is_awaited(ctime);
         assert!(!is_awaited(7), "a file that is not watched has no events");
         reported.note_watched(Some(7));

@@ -106,11 +106,11 @@ pub(crate) struct Cache<E> {
     budget: u64,
     is_over: AtomicBool,
     hits: AtomicU64,
-    state: Mutex<State<E>>,
+    state: Mutex<CacheState<E>>,
 }
 
 #[derive(Debug)]
-struct State<E> {
+struct CacheState<E> {
     entries: LruCache<CacheKey, CacheEntry<E>>,
     /// Total size of all entries, including those that are being decoded.
     bytes: u64,
@@ -136,7 +136,7 @@ struct CacheEntry<E> {
 impl<E> Cache<E> {
     /// A cache of `budget` bytes.
     pub(crate) fn new(budget: u64) -> Self {
-        let state = State { entries: LruCache::unbounded(), bytes: 0, ahead: 0, coming: Vec::new() };
+        let state = CacheState { entries: LruCache::unbounded(), bytes: 0, ahead: 0, coming: Vec::new() };
         Self { budget, is_over: AtomicBool::new(false), hits: AtomicU64::new(0), state: Mutex::new(state) }
     }
 
@@ -188,7 +188,8 @@ impl<E> Cache<E> {
         read: impl FnOnce() -> Result<P, E>,
         decode: impl FnOnce(P) -> Result<Buffer, E>,
     ) {
-        let has_room = |state: &State<E>| u64::from(key.size) <= self.ahead_max().saturating_sub(state.ahead);
+        let has_room =
+            |state: &CacheState<E>| u64::from(key.size) <= self.ahead_max().saturating_sub(state.ahead);
         let mut state = self.state.lock();
         if state.contains(&key) || !has_room(&state) {
             return;
@@ -231,7 +232,7 @@ impl<E> Cache<E> {
 
     fn new_cell(
         &self,
-        mut state: MutexGuard<'_, State<E>>,
+        mut state: MutexGuard<'_, CacheState<E>>,
         key: CacheKey,
         now: Instant,
         is_ahead: bool,
@@ -315,7 +316,7 @@ impl<E> Cache<E> {
     }
 }
 
-impl<E> State<E> {
+impl<E> CacheState<E> {
     fn contains(&self, key: &CacheKey) -> bool {
         self.entries.contains(key) || self.coming.contains(key)
     }
@@ -383,14 +384,14 @@ static IS_USED: AtomicBool = AtomicBool::new(false);
 /// A buffer of fixed length.
 #[derive(Debug)]
 pub(crate) struct Buffer {
-    bytes: Bytes,
+    bytes: BufferBytes,
     len: usize,
     /// Released with the buffer.
     reservation: Option<Reservation>,
 }
 
 #[derive(Debug)]
-enum Bytes {
+enum BufferBytes {
     Heap(Box<[u8]>),
     /// At least as long as the buffer; taken out when the buffer is dropped.
     Map(Option<MmapMut>),
@@ -400,9 +401,9 @@ impl Buffer {
     /// A buffer of `len` bytes for one read. Its content is unspecified.
     pub(crate) fn new(len: usize, reservation: Option<Reservation>) -> Result<Self, Reason> {
         let bytes = match take(len) {
-            Some(map) => Bytes::Map(Some(map)),
+            Some(map) => BufferBytes::Map(Some(map)),
             // The system may have no more maps, but memory.
-            None => Bytes::Heap(zeros(len)?),
+            None => BufferBytes::Heap(zeros(len)?),
         };
         Ok(Self { bytes, len, reservation })
     }
@@ -411,7 +412,7 @@ impl Buffer {
     /// of maps of a process is limited.
     pub(crate) fn for_cache(len: usize, reservation: Option<Reservation>) -> Result<Self, Reason> {
         if len < LARGE {
-            return Ok(Self { bytes: Bytes::Heap(zeros(len)?), len, reservation });
+            return Ok(Self { bytes: BufferBytes::Heap(zeros(len)?), len, reservation });
         }
         Self::new(len, reservation)
     }
@@ -473,7 +474,7 @@ fn map(len: usize) -> Option<MmapMut> {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        let Bytes::Map(map) = &mut self.bytes else { return };
+        let BufferBytes::Map(map) = &mut self.bytes else { return };
         let Some(map) = map.take() else { return };
         let mut free = FREE.lock();
         let waiting: usize = free.iter().map(|map| map.len()).sum();
@@ -488,8 +489,8 @@ impl Deref for Buffer {
 
     fn deref(&self) -> &[u8] {
         match &self.bytes {
-            Bytes::Heap(bytes) => bytes,
-            Bytes::Map(map) => map.as_ref().and_then(|map| map.get(..self.len)).unwrap_or_default(),
+            BufferBytes::Heap(bytes) => bytes,
+            BufferBytes::Map(map) => map.as_ref().and_then(|map| map.get(..self.len)).unwrap_or_default(),
         }
     }
 }
@@ -498,8 +499,8 @@ impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [u8] {
         let len = self.len;
         match &mut self.bytes {
-            Bytes::Heap(bytes) => bytes,
-            Bytes::Map(map) => map.as_mut().and_then(|map| map.get_mut(..len)).unwrap_or_default(),
+            BufferBytes::Heap(bytes) => bytes,
+            BufferBytes::Map(map) => map.as_mut().and_then(|map| map.get_mut(..len)).unwrap_or_default(),
         }
     }
 }

@@ -68,7 +68,7 @@ fn decoder(extent: FileExtent<'_>, len: u64) -> Option<Box<dyn Read + '_>> {
     archive.read_exact_at(&mut first, prefix.start).ok()?;
     let start = first.len() as u64 - archive.payload(extent.index, &first).ok()?.len() as u64;
     let payload = &first[start as usize..];
-    let packed = Packed {
+    let packed = PackedReader {
         archive,
         position: record.offset + start,
         // Some stated lengths leave out the prefix. What follows a stream is not decoded.
@@ -144,7 +144,7 @@ impl Read for FileStream<'_> {
 }
 
 /// The packed bytes of an extent.
-struct Packed<'s> {
+struct PackedReader<'s> {
     archive: &'s ArchiveContent,
     position: u64,
     end: u64,
@@ -153,7 +153,7 @@ struct Packed<'s> {
     at: usize,
 }
 
-impl Read for Packed<'_> {
+impl Read for PackedReader<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.at == self.buffer.len() {
             let len = usize::try_from(self.end - self.position).unwrap_or(usize::MAX).min(PACKED_LEN);

@@ -23,7 +23,7 @@ const BEGINNING: u32 = 20 << 10;
 
 /// An extent whose size must be learnt.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Unsized {
+struct UnsizedExtent {
     layer: u16,
     offset: u64,
     index: u32,
@@ -63,7 +63,7 @@ impl Store {
                 let record = extent.record();
                 if record.size.is_none() {
                     let EntryId { layer, entry } = id;
-                    wanted.push(Unsized { layer, offset: record.offset, index: extent.index, entry });
+                    wanted.push(UnsizedExtent { layer, offset: record.offset, index: extent.index, entry });
                 }
             }
         }
@@ -71,7 +71,7 @@ impl Store {
         self.request_near(&wanted);
         let mut rest = &wanted[..];
         while let Some(first) = rest.first() {
-            let is_near = |it: &Unsized| it.layer == first.layer && it.offset - first.offset < SPAN;
+            let is_near = |it: &UnsizedExtent| it.layer == first.layer && it.offset - first.offset < SPAN;
             let (near, others) = rest.split_at(rest.partition_point(is_near));
             if let Err((refused, reason)) = self.learn_near(near, note_progress) {
                 errors.extend(self.error_of(refused, reason));
@@ -86,9 +86,10 @@ impl Store {
     }
 
     /// Requests prefixes from the disk, those that lie near each other together, up to a limit.
-    fn request_near(&self, wanted: &[Unsized]) {
-        let is_near =
-            |it: &Unsized, next: &Unsized| it.layer == next.layer && next.offset - it.offset <= NEAR;
+    fn request_near(&self, wanted: &[UnsizedExtent]) {
+        let is_near = |it: &UnsizedExtent, next: &UnsizedExtent| {
+            it.layer == next.layer && next.offset - it.offset <= NEAR
+        };
         let mut left = REQUESTED_MAX;
         for run in wanted.chunk_by(is_near) {
             let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
@@ -103,7 +104,11 @@ impl Store {
 
     /// Learns the sizes of extents that lie near each other, sorted by offset. Fails with the first
     /// extent that the device refuses.
-    fn learn_near(&self, near: &[Unsized], note_progress: &dyn Fn()) -> Result<(), (Unsized, Reason)> {
+    fn learn_near(
+        &self,
+        near: &[UnsizedExtent],
+        note_progress: &dyn Fn(),
+    ) -> Result<(), (UnsizedExtent, Reason)> {
         let archive = near.first().and_then(|first| self.content(first.layer).archive());
         let Some(archive) = archive else { return Ok(()) };
         if near.iter().all(|it| !archive.tables.extent(it.index).is_sized_by_decoding()) {
@@ -126,7 +131,7 @@ impl Store {
         learnt
     }
 
-    fn error_of(&self, it: Unsized, reason: Reason) -> Option<EntryError> {
+    fn error_of(&self, it: UnsizedExtent, reason: Reason) -> Option<EntryError> {
         let file = self.file(EntryId { layer: it.layer, entry: it.entry });
         match file.origin {
             Origin::Archived(archive, _) => {

@@ -362,10 +362,10 @@ impl<'s> Form<'s> {
 /// with the same options. Thousands of names of an archive can share one extent, and thousands of links one
 /// file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct BytesKey(Bytes);
+pub(crate) struct BytesKey(BytesSource);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Bytes {
+enum BytesSource {
     /// A loose file, which has its own identity.
     Loose(FileStat),
     /// The archive in its state, the added header, and the extents.
@@ -424,14 +424,14 @@ impl StoredFile<'_> {
             return None;
         }
         Some(BytesKey(match self.origin {
-            Origin::Loose(files) => Bytes::Loose(files.stat(self.id).ok()?),
+            Origin::Loose(files) => BytesSource::Loose(files.stat(self.id).ok()?),
             Origin::Archived(archive, form) => {
                 let (file, plain) = (&archive.content.file, form.plain());
                 let head = plain.archive.tables.head_bytes(plain.entry).into_owned();
                 // A size that was learnt from the data is decided by the rest.
                 let stated = |it: Extent| Extent { size: it.size.filter(|_| !it.prefix.size), ..it };
                 let extents = plain.extents().map(FileExtent::record).map(stated).collect();
-                Bytes::Archived((file.identity(), file.modified(), file.len()), head, extents)
+                BytesSource::Archived((file.identity(), file.modified(), file.len()), head, extents)
             }
         }))
     }

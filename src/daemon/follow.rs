@@ -182,7 +182,7 @@ impl Follower {
 
     /// Opens the sources again and serves them. If that fails, the old view stays. A reload that the
     /// user requested also opens archives that seem half written.
-    fn reload(&mut self, mut due: Due, attempt: ReloadAttempt) {
+    fn reload(&mut self, mut due: DueReload, attempt: ReloadAttempt) {
         let Some(fs) = self.fs.upgrade() else { return };
         let opening_began = SystemTime::now();
         self.last.began = unix_seconds(opening_began);
@@ -197,10 +197,10 @@ impl Follower {
         let mut began = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| self.replace(&fs, &due, &mut began)));
         let bug = "bug in bsafs; please report it with the daemon's log";
-        let outcome = outcome.unwrap_or_else(|_| Outcome::Failed(bug.into()));
+        let outcome = outcome.unwrap_or_else(|_| ReloadOutcome::Failed(bug.into()));
         // Answers that waited for the view are given before the rest is recorded.
         drop(attempt);
-        let is_failed = matches!(outcome, Outcome::Failed(_));
+        let is_failed = matches!(outcome, ReloadOutcome::Failed(_));
         let moved = due.changes.moved().to_vec();
         if due.is_requested {
             self.disks.accept(&self.watched.named);
@@ -231,7 +231,7 @@ impl Follower {
     }
 
     /// Opens the sources and serves them. Sets `began` to when it did so for the last time.
-    fn replace(&mut self, fs: &FileSystem, due: &Due, began: &mut Instant) -> Outcome {
+    fn replace(&mut self, fs: &FileSystem, due: &DueReload, began: &mut Instant) -> ReloadOutcome {
         let mut open = || {
             *began = Instant::now();
             let (view, changes, is_requested) = (fs.view(), due.changes.clone(), due.is_requested);
@@ -246,18 +246,18 @@ impl Follower {
         // without it.
         let opened = (0..OPENINGS).find_map(|_| logging::while_opening(&mut open));
         let Some((reopening, opened, of_opening)) = opened else {
-            return Outcome::Failed("disks stop answering again and again".into());
+            return ReloadOutcome::Failed("disks stop answering again and again".into());
         };
         self.reopening = reopening;
         let opened = match opened {
             Ok(opened) => opened,
-            Err(error) => return Outcome::Failed(error.to_string()),
+            Err(error) => return ReloadOutcome::Failed(error.to_string()),
         };
         let troubles = [&opened.plan.troubles[..], &of_opening].concat();
         let Ok(replaced) = fs.replace(opened) else {
-            return Outcome::Failed("all inode numbers are used up; unmount, and mount again".into());
+            return ReloadOutcome::Failed("all inode numbers are used up; unmount, and mount again".into());
         };
-        Outcome::Replaced {
+        ReloadOutcome::Replaced {
             changes: reload_line(&replaced),
             is_only_writes: replaced.changes.is_only_writes(),
             troubles,
@@ -266,9 +266,9 @@ impl Follower {
 
     /// Records and logs the outcome of a reload. A source that cannot be opened is logged only
     /// once, and a reload without changes is not logged.
-    fn note(&mut self, fs: &FileSystem, outcome: Outcome) {
+    fn note(&mut self, fs: &FileSystem, outcome: ReloadOutcome) {
         let (summary, is_failed) = match outcome {
-            Outcome::Replaced { changes, is_only_writes, troubles } => {
+            ReloadOutcome::Replaced { changes, is_only_writes, troubles } => {
                 // A growing log file would fill the daemon's log.
                 let news = changes.iter().filter(|_| !is_only_writes);
                 news.for_each(|line| log::info!(target: logging::NEWS, "reloaded: {line}"));
@@ -286,7 +286,7 @@ impl Follower {
                 let is_failed = self.troubles.iter().any(|trouble| is_failure(&trouble));
                 (if summary.is_empty() { "nothing changed".into() } else { summary }, is_failed)
             }
-            Outcome::Failed(what) => {
+            ReloadOutcome::Failed(what) => {
                 if self.last.what != what {
                     log::warn!("{what}; {SERVED}");
                 }
@@ -552,7 +552,7 @@ fn missing_in<'a>(folders: &'a [Arc<LooseFolder>], others: &[Arc<LooseFolder>]) 
 /// The end of a warning that no view could be made.
 const SERVED: &str = "the previous contents stay mounted until this problem is fixed";
 
-enum Outcome {
+enum ReloadOutcome {
     /// A new view is served. `changes` says what changed in the mount, and `is_only_writes` whether files
     /// were only written to. `troubles` lists the sources that could not be opened.
     Replaced { changes: Option<String>, is_only_writes: bool, troubles: Vec<Trouble> },
@@ -625,14 +625,14 @@ const PAUSE_MAX: Duration = Duration::from_secs(5);
 /// What changed since the last reload began, shared by the threads that follow the disk.
 #[derive(Debug, Default)]
 pub(super) struct Trigger {
-    state: Mutex<State>,
+    state: Mutex<TriggerState>,
     changed: Condvar,
     /// Whether a disk fell asleep or answers again.
     has_nap: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct TriggerState {
     changes: DiskChanges,
     change: Option<Change>,
     /// Whether the user requested a reload.
@@ -662,7 +662,7 @@ struct Change {
 
 /// A reload that is due.
 #[derive(Debug)]
-pub(super) struct Due {
+pub(super) struct DueReload {
     pub(super) changes: DiskChanges,
     pub(super) is_requested: bool,
 }
@@ -682,7 +682,7 @@ impl Change {
     }
 }
 
-impl State {
+impl TriggerState {
     /// When a reload is due; `None` if nothing changed.
     fn due(&self, now: Instant) -> Option<Instant> {
         if self.is_requested || self.is_over {
@@ -790,7 +790,11 @@ impl Trigger {
     /// Waits until a reload is due, and takes the changes. `begin` is called before other changes can be
     /// noted, and what it returns is returned too. `None` after `idle`, when mounts are to be compared or
     /// watches moved, and at the end.
-    pub(super) fn wait<T>(&self, idle: Option<Duration>, begin: impl FnOnce() -> T) -> Option<(Due, T)> {
+    pub(super) fn wait<T>(
+        &self,
+        idle: Option<Duration>,
+        begin: impl FnOnce() -> T,
+    ) -> Option<(DueReload, T)> {
         let idle = idle.map(|idle| Instant::now() + idle);
         let mut state = self.state.lock();
         loop {
@@ -812,7 +816,7 @@ impl Trigger {
                 let begun = begin();
                 (state.change, state.is_waited_for) = (None, false);
                 let changes = std::mem::take(&mut state.changes);
-                let due = Due { changes, is_requested: std::mem::take(&mut state.is_requested) };
+                let due = DueReload { changes, is_requested: std::mem::take(&mut state.is_requested) };
                 return Some((due, begun));
             }
             let next = due.into_iter().chain(until).min();

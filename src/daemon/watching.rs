@@ -54,7 +54,7 @@ impl Follower {
         if self.is_watching {
             self.trigger.note_mounts();
         }
-        let watching = Watching { fs, trigger, watcher, polling, signal, mount_table };
+        let watching = WatchThread { fs, trigger, watcher, polling, signal, mount_table };
         thread::Builder::new().name("watch".into()).spawn(move || watching.run())?;
         thread::Builder::new().name("reload".into()).spawn(move || self.run(opening_began))?;
         Ok(())
@@ -63,7 +63,7 @@ impl Follower {
 
 /// What the thread needs. The thread that reloads changes the watches.
 #[derive(Debug)]
-struct Watching {
+struct WatchThread {
     fs: Weak<FileSystem>,
     trigger: Arc<Trigger>,
     watcher: Arc<Watcher>,
@@ -74,7 +74,7 @@ struct Watching {
     mount_table: Option<File>,
 }
 
-impl Watching {
+impl WatchThread {
     /// Runs until the file system is dropped or watching fails.
     fn run(mut self) {
         while !self.trigger.is_over() {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::loose_names::{FolderRecord, joined, name_at, path_from};
+use super::loose_names::{LooseFolderRecord, joined, name_at, path_from};
 use super::mounts::Root;
 
 /// A folder that paths are relative to: the scanned folder, or one that a link leads to.
 #[derive(Clone, Debug)]
-pub(super) struct Base {
+pub(super) struct BaseFolder {
     pub(super) root: Arc<Root>,
     /// Path beneath the root.
     pub(super) path: Box<[u8]>,
@@ -26,7 +26,7 @@ struct LinkedFile {
 #[derive(Clone, Debug)]
 pub(super) struct Locations {
     /// The scanned folder comes first.
-    bases: Vec<Base>,
+    bases: Vec<BaseFolder>,
     /// Folders that are reached through a link, ascending, with their bases. The scanned folder comes first.
     folders: Vec<(u32, u32)>,
     /// Ascending by file.
@@ -35,11 +35,11 @@ pub(super) struct Locations {
 
 impl Locations {
     pub(super) fn new(root: Arc<Root>) -> Self {
-        let base = Base { root, path: Box::default() };
+        let base = BaseFolder { root, path: Box::default() };
         Self { bases: vec![base], folders: vec![(0, 0)], links: Vec::new() }
     }
 
-    pub(super) fn add_base(&mut self, base: Base) -> u32 {
+    pub(super) fn add_base(&mut self, base: BaseFolder) -> u32 {
         self.bases.push(base);
         u32::try_from(self.bases.len() - 1).unwrap_or(u32::MAX)
     }
@@ -55,13 +55,13 @@ impl Locations {
     }
 
     /// The base of a folder that is reached through a link, and of the scanned folder.
-    pub(super) fn base_of(&self, folder: u32) -> Option<&Base> {
+    pub(super) fn base_of(&self, folder: u32) -> Option<&BaseFolder> {
         let found = self.folders.binary_search_by_key(&folder, |(folder, _)| *folder).ok()?;
         self.bases.get(self.folders[found].1 as usize)
     }
 
     /// The nearest folder with a base: the folder itself, or one that contains it. Also returns the base.
-    pub(super) fn base_above(&self, folders: &[FolderRecord], folder: u32) -> (u32, &Base) {
+    pub(super) fn base_above(&self, folders: &[LooseFolderRecord], folder: u32) -> (u32, &BaseFolder) {
         let mut at = folder;
         loop {
             match self.base_of(at) {
@@ -75,7 +75,7 @@ impl Locations {
     pub(super) fn of_folder(
         &self,
         bytes: &[u8],
-        folders: &[FolderRecord],
+        folders: &[LooseFolderRecord],
         folder: u32,
     ) -> (&Arc<Root>, Vec<u8>) {
         let (top, base) = self.base_above(folders, folder);
@@ -84,7 +84,7 @@ impl Locations {
     }
 
     /// The base of a linked file, and its name there. `None` for a file without a link.
-    pub(super) fn link<'b>(&self, bytes: &'b [u8], file: u32) -> Option<(&Base, &'b [u8])> {
+    pub(super) fn link<'b>(&self, bytes: &'b [u8], file: u32) -> Option<(&BaseFolder, &'b [u8])> {
         let found = self.links.binary_search_by_key(&file, |link| link.file).ok()?;
         let LinkedFile { base, name, .. } = self.links[found];
         Some((self.bases.get(base as usize)?, name_at(bytes, name).bytes))
@@ -142,7 +142,7 @@ impl Locations {
 
     /// Whether all files and folders are at the same places.
     pub(super) fn are_same(&self, other: &Self) -> bool {
-        let is_same = |(one, other): (&Base, &Base)| {
+        let is_same = |(one, other): (&BaseFolder, &BaseFolder)| {
             one.path == other.path && one.root.path == other.root.path && one.root.is_same(&other.root)
         };
         let of_links = |it: &Self| (it.bases.len(), it.folders.clone(), it.links.clone());

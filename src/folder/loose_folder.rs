@@ -17,7 +17,7 @@ use super::filter::Filter;
 use super::location::Locations;
 use super::loose_names::{LooseNames, joined};
 use super::mounts::{Root, device_of};
-use super::notes::{Notes, WalkNote};
+use super::notes::{ScanNotes, WalkNote};
 use super::open_files::OpenFiles;
 use crate::system::disk_id::DiskId;
 use crate::system::sync::Mutex;
@@ -32,7 +32,7 @@ pub struct LooseFolder {
     number: u32,
     path: PathBuf,
     /// What the walk found. Folders that are one on the disk share it.
-    pub(super) scanned: Arc<Scanned>,
+    pub(super) scanned: Arc<FolderScan>,
     states: Vec<FileState>,
     /// Held while a file's state is set.
     learning: Mutex<()>,
@@ -44,14 +44,14 @@ pub struct LooseFolder {
 
 /// What a walk found. It does not depend on the path by which the folder was reached.
 #[derive(Clone, Debug)]
-pub(super) struct Scanned {
+pub(super) struct FolderScan {
     pub(super) filter: Filter,
     pub(super) names: LooseNames,
     pub(super) locations: Locations,
-    pub(super) notes: Notes,
+    pub(super) notes: ScanNotes,
 }
 
-impl Scanned {
+impl FolderScan {
     /// Whether an earlier scan found the same, and its folders can still be used: a server may have forgotten
     /// them.
     pub(super) fn is_same(&self, earlier: &Self) -> bool {
@@ -81,7 +81,7 @@ impl WholeRead {
 }
 
 impl LooseFolder {
-    pub(super) fn new(path: PathBuf, scanned: Arc<Scanned>, files: Arc<OpenFiles>) -> Self {
+    pub(super) fn new(path: PathBuf, scanned: Arc<FolderScan>, files: Arc<OpenFiles>) -> Self {
         let states = (0..scanned.names.file_count()).map(|_| FileState::default()).collect();
         Self {
             number: files.allocate_folder_number(),

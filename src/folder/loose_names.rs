@@ -20,7 +20,7 @@ pub struct LooseName<'a> {
 pub struct LooseNames {
     /// Each name follows a byte with its length.
     bytes: Arc<[u8]>,
-    folders: Vec<FolderRecord>,
+    folders: Vec<LooseFolderRecord>,
     /// Offset of each file's name.
     files: Vec<u32>,
     /// What the folder hides in the layers below it, by folder.
@@ -33,7 +33,7 @@ pub(super) type Whiteout = (u32, u32);
 
 /// A folder. A parent has a lower index than its subfolders; the first folder is its own parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FolderRecord {
+pub(super) struct LooseFolderRecord {
     pub(super) parent: u32,
     pub(super) name: u32,
     /// Index of its first file. Its files end where those of the next folder begin.
@@ -44,7 +44,7 @@ pub(super) struct FolderRecord {
     pub(super) identity: DiskId,
 }
 
-impl FolderRecord {
+impl LooseFolderRecord {
     /// A folder that was not read yet.
     pub(super) fn new(parent: u32, name: u32) -> Self {
         Self { parent, name, first_file: 0, modified: FileTime::default(), identity: DiskId::default() }
@@ -54,7 +54,7 @@ impl FolderRecord {
 impl LooseNames {
     pub(super) fn new(
         bytes: Vec<u8>,
-        mut folders: Vec<FolderRecord>,
+        mut folders: Vec<LooseFolderRecord>,
         mut files: Vec<u32>,
         mut whiteouts: Vec<Whiteout>,
     ) -> Self {
@@ -157,7 +157,7 @@ impl LooseNames {
         u32::try_from(after.saturating_sub(1)).unwrap_or(0)
     }
 
-    pub(super) fn records(&self) -> &[FolderRecord] {
+    pub(super) fn records(&self) -> &[LooseFolderRecord] {
         &self.folders
     }
 
@@ -212,7 +212,7 @@ pub(super) fn name_at(bytes: &[u8], at: u32) -> LooseName<'_> {
 /// The path of a folder, relative to the nearest ancestor (or itself) for which `ends` holds.
 pub(super) fn path_from(
     bytes: &[u8],
-    folders: &[FolderRecord],
+    folders: &[LooseFolderRecord],
     folder: u32,
     ends: impl Fn(u32) -> bool,
 ) -> Vec<u8> {

@@ -153,7 +153,7 @@ impl Referent {
 
 /// The tops of mounts, by mount number. None is held open.
 #[derive(Debug, Default)]
-pub(super) struct Mounts(Mutex<HashMap<u64, Weak<Root>>>);
+pub(super) struct MountTops(Mutex<HashMap<u64, Weak<Root>>>);
 
 /// The kind of the mount that a descriptor is on, if it must not be entered. A FUSE daemon may be this
 /// process or wait for it, and it may never answer, so the file system is not asked. (A disk that FUSE
@@ -169,7 +169,7 @@ pub(super) fn refused(fd: &OwnedFd, device: u64) -> Option<&'static str> {
     }
 }
 
-impl Mounts {
+impl MountTops {
     /// The top of the mount with this number, which `path` is on.
     pub(super) fn top(&self, mount: u64, path: &Path) -> Result<Arc<Root>, Errno> {
         let mut tops = self.0.lock();

@@ -130,13 +130,13 @@ impl fmt::Display for Why {
 
 /// The notes of one scan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Notes {
+pub(super) struct ScanNotes {
     pub(super) kept: Vec<WalkNote>,
     /// How many more notes there were.
     pub(super) dropped: usize,
 }
 
-impl Notes {
+impl ScanNotes {
     pub(super) fn add(&mut self, path: impl FnOnce() -> Vec<u8>, why: Why) {
         if self.kept.len() < WALK_NOTES_MAX {
             self.kept.push(WalkNote { path: path(), why });

@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 
 use lru::LruCache;
 
-use super::mounts::Mounts;
+use super::mounts::MountTops;
 use crate::limits::OPEN_FILES_MAX;
 use crate::system::disk_id::has_effects;
 use crate::system::sync::Mutex;
@@ -28,7 +28,7 @@ pub struct OpenFiles {
     /// By device, whether open files have effects.
     effects: Mutex<HashMap<u64, bool>>,
     folders: Arc<AtomicU32>,
-    pub(super) mounts: Mounts,
+    pub(super) mounts: MountTops,
 }
 
 impl Default for OpenFiles {
@@ -45,7 +45,7 @@ impl OpenFiles {
             transient: Mutex::default(),
             effects: Mutex::default(),
             folders: Arc::default(),
-            mounts: Mounts::default(),
+            mounts: MountTops::default(),
         }
     }
 
@@ -58,7 +58,7 @@ impl OpenFiles {
             transient: Mutex::default(),
             effects: Mutex::default(),
             folders: self.folders.clone(),
-            mounts: Mounts::default(),
+            mounts: MountTops::default(),
         }
     }
 

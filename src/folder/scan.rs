@@ -15,11 +15,11 @@ use rustix::process::Uid;
 use super::error::ScanError;
 use super::file_state::{FileTime, stat_of};
 use super::filter::Filter;
-use super::location::{Base, Locations};
-use super::loose_folder::{LooseFolder, Scanned};
-use super::loose_names::{FolderRecord, LooseNames, Whiteout, joined, name_at, path_from};
+use super::location::{BaseFolder, Locations};
+use super::loose_folder::{FolderScan, LooseFolder};
+use super::loose_names::{LooseFolderRecord, LooseNames, Whiteout, joined, name_at, path_from};
 use super::mounts::{Referent, Root, device_of, refused};
-use super::notes::{Notes, Why};
+use super::notes::{ScanNotes, Why};
 use super::open_files::OpenFiles;
 use super::whiteouts::{Mark, is_opaque};
 use crate::limits::{FOLDER_ENTRIES_MAX, LINKED_FOLDER_MAX};
@@ -42,7 +42,11 @@ const LISTING: usize = 1 << 15;
 ///
 /// # Errors
 /// A folder of this many files and folders is too large, or a system call fails for the folder itself.
-pub(super) fn walk(root: Arc<Root>, filter: &Filter, files: &Arc<OpenFiles>) -> Result<Scanned, ScanError> {
+pub(super) fn walk(
+    root: Arc<Root>,
+    filter: &Filter,
+    files: &Arc<OpenFiles>,
+) -> Result<FolderScan, ScanError> {
     let mut scan = Scan::new(root, filter, files);
     scan.add_root()?;
     let mut at = 0;
@@ -64,7 +68,7 @@ pub(super) struct Scan<'a> {
     pub(super) bytes: Vec<u8>,
     /// Up to this many bytes of names, there is memory for them and the tree.
     room: usize,
-    pub(super) folders: Vec<FolderRecord>,
+    pub(super) folders: Vec<LooseFolderRecord>,
     depths: Vec<u8>,
     file_names: Vec<u32>,
     whiteouts: Vec<Whiteout>,
@@ -73,7 +77,7 @@ pub(super) struct Scan<'a> {
     bases: HashMap<(u64, Vec<u8>), u32>,
     /// How often each folder behind links was listed.
     behind_links: HashMap<DiskId, u32>,
-    pub(super) notes: Notes,
+    pub(super) notes: ScanNotes,
     liars: Liars,
     /// Known as soon as there is a link.
     foreign: Option<ForeignMounts>,
@@ -101,13 +105,13 @@ impl From<ScanError> for Left {
 }
 
 /// An entry of a directory listing.
-struct Listed {
+struct DirEntry {
     name: Vec<u8>,
     kind: FileType,
     ino: u64,
 }
 
-struct Target {
+struct LinkTarget {
     found: Referent,
     root: Arc<Root>,
     /// Path beneath the root.
@@ -129,18 +133,18 @@ impl<'a> Scan<'a> {
             whiteouts: Vec::new(),
             bases: HashMap::new(),
             behind_links: HashMap::new(),
-            notes: Notes::default(),
+            notes: ScanNotes::default(),
             liars: Liars::default(),
             foreign: None,
             buffer: vec![MaybeUninit::uninit(); LISTING],
         }
     }
 
-    pub(super) fn finish(self) -> Scanned {
+    pub(super) fn finish(self) -> FolderScan {
         let Self { filter, bytes, folders, file_names, whiteouts, mut locations, notes, .. } = self;
         locations.shrink();
         let names = LooseNames::new(bytes, folders, file_names, whiteouts);
-        Scanned { filter: filter.clone(), names, locations, notes }
+        FolderScan { filter: filter.clone(), names, locations, notes }
     }
 
     /// Makes the files that are added from now on those of a folder. Returns the number of the first one.
@@ -201,7 +205,7 @@ impl<'a> Scan<'a> {
             && rustix::fs::fstat(&fd).is_ok_and(|it| !may_others_add(&it, Uid::ROOT))
             && self.liars.about(fd.as_fd()).is_none();
         let listed_path = if self.filter.is_all() { Vec::new() } else { self.listed_path(folder) };
-        for Listed { name, kind, .. } in self.list(folder, &fd)? {
+        for DirEntry { name, kind, .. } in self.list(folder, &fd)? {
             if path.len() + 1 + name.len() > PATH_MAX {
                 self.note(folder, &name, Why::Deep);
                 continue;
@@ -261,7 +265,7 @@ impl<'a> Scan<'a> {
     ///
     /// # Errors
     /// The folder is too large, or the scanned folder itself cannot be listed at all.
-    fn list(&mut self, folder: u32, fd: &OwnedFd) -> Result<Vec<Listed>, ScanError> {
+    fn list(&mut self, folder: u32, fd: &OwnedFd) -> Result<Vec<DirEntry>, ScanError> {
         let mut listed = Vec::new();
         let mut failed = None;
         let mut entries = RawDir::new(fd, &mut self.buffer);
@@ -270,7 +274,7 @@ impl<'a> Scan<'a> {
                 Ok(entry) if matches!(entry.file_name().to_bytes(), b"." | b"..") => {}
                 Ok(entry) => {
                     let (name, kind) = (entry.file_name().to_bytes().to_vec(), entry.file_type());
-                    listed.push(Listed { name, kind, ino: entry.ino() });
+                    listed.push(DirEntry { name, kind, ino: entry.ino() });
                     if self.folders.len() + self.file_names.len() + listed.len() > FOLDER_ENTRIES_MAX as usize
                     {
                         return Err(ScanError::TooMany(FOLDER_ENTRIES_MAX));
@@ -288,7 +292,7 @@ impl<'a> Scan<'a> {
             Some(errno) => self.note(folder, b"", errno.into()),
             None => {}
         }
-        let key = |it: &Listed| if it.kind == FileType::RegularFile { it.ino } else { 0 };
+        let key = |it: &DirEntry| if it.kind == FileType::RegularFile { it.ino } else { 0 };
         listed.sort_unstable_by(|a, b| (key(a), &a.name).cmp(&(key(b), &b.name)));
         Ok(listed)
     }
@@ -366,37 +370,37 @@ impl<'a> Scan<'a> {
     }
 
     /// Locates what a descriptor refers to: beneath the scanned folder, or beneath the top of its mount.
-    fn target(&self, fd: &OwnedFd) -> Result<Target, Why> {
+    fn target(&self, fd: &OwnedFd) -> Result<LinkTarget, Why> {
         let found = Referent::of(fd)?;
         let path = path_of_open(fd)?;
         let is_same_mount = found.mount == self.root.mount;
         if is_same_mount && let Ok(within) = path.strip_prefix(&self.root.path) {
             let path = within.as_os_str().as_bytes().to_vec();
-            return Ok(Target { found, root: self.root.clone(), path });
+            return Ok(LinkTarget { found, root: self.root.clone(), path });
         }
         if is_mountpoint(&path) {
             // This is the mountpoint of this daemon; open the folder that the mount covers.
             let root = Arc::new(Root::open(&path, OFlags::DIRECTORY)?);
             let found = Referent { mount: root.mount, identity: root.identity, ..found };
-            return Ok(Target { found, root, path: Vec::new() });
+            return Ok(LinkTarget { found, root, path: Vec::new() });
         }
         if !is_same_mount && let Some(kind) = refused(fd, found.identity.device) {
             return Err(Why::Mount(kind));
         }
         let root = self.files.mounts.top(found.mount, &path)?;
         let within = path.strip_prefix(&root.path).map_err(|_| Errno::XDEV)?;
-        Ok(Target { found, path: within.as_os_str().as_bytes().to_vec(), root })
+        Ok(LinkTarget { found, path: within.as_os_str().as_bytes().to_vec(), root })
     }
 
-    fn add_linked_folder(&mut self, folder: u32, name: &[u8], target: Target) -> Result<(), Left> {
+    fn add_linked_folder(&mut self, folder: u32, name: &[u8], target: LinkTarget) -> Result<(), Left> {
         if self.is_ancestor(folder, &target) {
             return Err(Why::Circle.into());
         }
-        let base = self.locations.add_base(Base { root: target.root, path: target.path.into() });
+        let base = self.locations.add_base(BaseFolder { root: target.root, path: target.path.into() });
         self.add_folder(folder, name, Some(base))
     }
 
-    fn add_linked_file(&mut self, name: &[u8], target: &Target) -> Result<(), Left> {
+    fn add_linked_file(&mut self, name: &[u8], target: &LinkTarget) -> Result<(), Left> {
         let at = target.path.iter().rposition(|&byte| byte == b'/');
         let (folder, file) = match at {
             Some(at) => (&target.path[..at], &target.path[at + 1..]),
@@ -421,7 +425,7 @@ impl<'a> Scan<'a> {
         let base = match self.bases.get(&key) {
             Some(&base) => base,
             None => {
-                let base = Base { root: root.clone(), path: folder.into() };
+                let base = BaseFolder { root: root.clone(), path: folder.into() };
                 let base = self.locations.add_base(base);
                 self.bases.insert(key, base);
                 base
@@ -436,7 +440,7 @@ impl<'a> Scan<'a> {
 
     /// Whether the target of a link is an ancestor of the scanned folder, of the link's folder, or of the
     /// folder of another link in between. Folders are compared by identity and by path.
-    fn is_ancestor(&self, of: u32, target: &Target) -> bool {
+    fn is_ancestor(&self, of: u32, target: &LinkTarget) -> bool {
         let target_path = target.root.path.join(Path::new(std::ffi::OsStr::from_bytes(&target.path)));
         let mut at = of;
         let mut is_behind_link = true;
@@ -461,7 +465,7 @@ impl<'a> Scan<'a> {
 
     pub(super) fn add_root(&mut self) -> Result<(), ScanError> {
         let name = self.add_name(b"")?;
-        self.folders.push(FolderRecord::new(0, name));
+        self.folders.push(LooseFolderRecord::new(0, name));
         self.depths.push(0);
         Ok(())
     }
@@ -483,7 +487,7 @@ impl<'a> Scan<'a> {
     ) -> Result<(), ScanError> {
         let index = number(self.folders.len())?;
         let name = self.add_name(name)?;
-        self.folders.push(FolderRecord::new(parent, name));
+        self.folders.push(LooseFolderRecord::new(parent, name));
         self.depths.push(self.depths[parent as usize] + 1);
         if let Some(base) = base {
             self.locations.link_folder(index, base);
@@ -604,7 +608,7 @@ type RescanKey = (usize, BTreeSet<u32>);
 pub struct Scans {
     files: Arc<OpenFiles>,
     /// The names, or the number of files and folders that are too many.
-    found: OncePerFile<Result<Arc<Scanned>, u32>, ScanKey>,
+    found: OncePerFile<Result<Arc<FolderScan>, u32>, ScanKey>,
     found_again: OncePerFile<Arc<Rescan>, RescanKey>,
 }
 
@@ -684,7 +688,7 @@ type Copied = (u32, u32, u32);
 /// A later walk of a folder.
 #[derive(Debug)]
 pub(super) struct Rescan {
-    scanned: Arc<Scanned>,
+    scanned: Arc<FolderScan>,
     copied: Vec<Copied>,
 }
 
@@ -738,8 +742,8 @@ impl Scan<'_> {
         (copy.modified, copy.identity) = (record.modified, record.identity);
         for subfolder in earlier.scanned.names.subfolders(then) {
             let base = earlier.scanned.locations.base_of(subfolder);
-            let base = base.map(|Base { root, path }| {
-                self.locations.add_base(Base { root: root.clone(), path: path.clone() })
+            let base = base.map(|BaseFolder { root, path }| {
+                self.locations.add_base(BaseFolder { root: root.clone(), path: path.clone() })
             });
             self.push_folder(folder, earlier.scanned.names.folder_name(subfolder), base)?;
         }
@@ -775,7 +779,7 @@ impl Scan<'_> {
         let (notes, dropped) = earlier.notes();
         let parent = |path: &[u8]| path.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
         let is_kept = |path: &[u8]| !listed.contains(path) && !listed.contains(&path[..parent(path)]);
-        let mut kept = Notes { kept: Vec::new(), dropped };
+        let mut kept = ScanNotes { kept: Vec::new(), dropped };
         notes
             .iter()
             .filter(|note| is_kept(&note.path))

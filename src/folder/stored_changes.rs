@@ -39,7 +39,7 @@ pub struct EditedFile<'a> {
 const DEPTH_MAX: usize = 64;
 
 /// A folder that is being read.
-struct Open {
+struct OpenFolder {
     name: Vec<u8>,
     folder: OwnedFd,
     listing: Dir,
@@ -47,7 +47,7 @@ struct Open {
     deleted: HashSet<Vec<u8>>,
 }
 
-impl Open {
+impl OpenFolder {
     fn new(name: &[u8], folder: OwnedFd) -> Result<Self, Errno> {
         // The folder may be open only as a place, which cannot be listed.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -70,8 +70,8 @@ impl StoredChanges {
     pub fn visit(folder: OwnedFd, mut of_file: impl FnMut(EditedFile<'_>)) -> Result<Self, Errno> {
         let device = fstat(&folder)?.st_dev;
         let mut changes = Self { is_complete: true, ..Self::default() };
-        let (mut counted, mut open) = (0, vec![Open::new(b"", folder)?]);
-        while let Some(Open { folder, listing, deleted, .. }) = open.last_mut() {
+        let (mut counted, mut open) = (0, vec![OpenFolder::new(b"", folder)?]);
+        while let Some(OpenFolder { folder, listing, deleted, .. }) = open.last_mut() {
             let entry = match listing.next() {
                 Some(Ok(entry)) => entry,
                 ended => {
@@ -104,7 +104,7 @@ impl StoredChanges {
                     match subfolder {
                         // Another file system is mounted there, which holds no changes.
                         Ok(subfolder) if !is_here(&subfolder) => {}
-                        Ok(subfolder) if open.len() < DEPTH_MAX => match Open::new(name, subfolder) {
+                        Ok(subfolder) if open.len() < DEPTH_MAX => match OpenFolder::new(name, subfolder) {
                             Ok(subfolder) => open.push(subfolder),
                             Err(_) => changes.is_complete = false,
                         },
@@ -113,7 +113,7 @@ impl StoredChanges {
                 }
                 (None, FileType::RegularFile) => {
                     changes.files += 1;
-                    if let Some(Open { folder, .. }) = open.last() {
+                    if let Some(OpenFolder { folder, .. }) = open.last() {
                         let within = open.iter().map(|it| OsStr::from_bytes(&it.name)).collect();
                         of_file(EditedFile { folder, name, within });
                     }

@@ -265,7 +265,7 @@ fn nearest(
 }
 
 /// What one walk of all records finds.
-struct Checked {
+struct RecordSummary {
     files: u32,
     heads: Heads,
     /// Whether every file has one chunk.
@@ -290,7 +290,7 @@ fn check_records(
     is_forced: bool,
     past_end: &mut PastEnd,
     notes: &mut Notes,
-) -> Result<Checked, ParseError> {
+) -> Result<RecordSummary, ParseError> {
     let kind = header.kind;
     // The rest of the file bounds the count of records, whatever the header states.
     let fit = reader.records_left(usize::from(kind.record_len()));
@@ -300,7 +300,7 @@ fn check_records(
         Kind::Textures => Heads::Textures(Vec::with_capacity(capacity)),
         Kind::Gnf => Heads::Gnf(Vec::with_capacity(capacity)),
     };
-    let mut checked = Checked {
+    let mut checked = RecordSummary {
         files: header.files,
         heads,
         has_one_extent_each: true,
@@ -342,7 +342,7 @@ fn check_records(
     Ok(checked)
 }
 
-impl Checked {
+impl RecordSummary {
     /// Checks the next record, the `index`th.
     fn add_record(
         &mut self,
@@ -548,7 +548,7 @@ fn are_in_order(texture: &dds::Texture, chunks: &[((u16, u16), u32)]) -> bool {
 }
 
 /// The names, and what was found about their table.
-struct Chosen<'a> {
+struct NameTable<'a> {
     names: Names<'a>,
     /// Where the table lies.
     range: Range<u64>,
@@ -588,8 +588,8 @@ fn choose_names<'a>(
     archive: Bytes<'a>,
     stated: Reader<'a>,
     records: &Records<'a>,
-    checked: &Checked,
-) -> Chosen<'a> {
+    checked: &RecordSummary,
+) -> NameTable<'a> {
     let is_proved = |name: Option<&[u8]>, hash: &Hash| {
         name.is_some_and(|name| proves(Family::Fo4, hash, without_nuls(name, hash)))
     };
@@ -615,7 +615,7 @@ fn choose_names<'a>(
         && is_proved(last, &checked.last_hash)
         && walked.position() <= checked.data_after_names;
     let after_data = Reader::at(archive, checked.data_end, "the names").unwrap_or_else(|_| Reader::empty());
-    let as_stated = |range| Chosen {
+    let as_stated = |range| NameTable {
         names: Names::Table(stated.clone()),
         range,
         unnamed,
@@ -658,10 +658,10 @@ fn choose_names<'a>(
         names.into_iter().map(|name| name.filter(is_name).map(|(name, ..)| name)).collect();
     let unnamed = names.iter().filter(|name| name.is_none()).count();
     let is_ascii = names.iter().flatten().all(|name| name.is_ascii());
-    Chosen { names: Names::Chosen(names.into()), range, unnamed, is_ascii, is_cut, with_nul, oddity }
+    NameTable { names: Names::Chosen(names.into()), range, unnamed, is_ascii, is_cut, with_nul, oddity }
 }
 
-impl Chosen<'_> {
+impl NameTable<'_> {
     fn note(&self, header: &Header, notes: &mut Notes) {
         let by_hash = "listed by hash unless --names supplies their paths";
         if !self.oddity.is_empty() {

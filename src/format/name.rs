@@ -32,7 +32,7 @@ pub fn split(stored: &[u8], encoding: Encoding) -> (&[u8], &[u8]) {
     let last = if !encoding.is_double_byte() {
         stored.iter().rposition(|&byte| is_separator(byte))
     } else {
-        let pieces = Pieces { rest: stored, encoding };
+        let pieces = NameParts { rest: stored, encoding };
         let mut at = None;
         let mut from = 0;
         while let Some(more) = stored.get(from..).map(|tail| pieces.separator(tail)) {
@@ -57,7 +57,7 @@ pub fn split(stored: &[u8], encoding: Encoding) -> (&[u8], &[u8]) {
 /// leads upwards. The colon of a leading drive letter becomes `%3A`. The [`DEPTH_MAX`]th component
 /// contains the rest of the path, with `%2F` for separators.
 pub fn components(stored: &[u8], encoding: Encoding) -> Components<'_> {
-    Components { pieces: Pieces { rest: stored, encoding }, taken: 0 }
+    Components { pieces: NameParts { rest: stored, encoding }, taken: 0 }
 }
 
 /// Makes one component safe. Separators, characters that are not [printable](is_printable) and
@@ -67,7 +67,7 @@ pub fn components(stored: &[u8], encoding: Encoding) -> Components<'_> {
 /// The dots of `.` and `..` become `%2E`. The empty name becomes `_`.
 pub fn component(stored: &[u8], encoding: Encoding) -> Cow<'_, str> {
     let plain = stored.iter().all(|&byte| is_plain(byte));
-    fit(Piece { stored, plain }.text(encoding), stored, encoding)
+    fit(NamePart { stored, plain }.text(encoding), stored, encoding)
 }
 
 /// Whether [`component`] leaves a stored name unchanged because it is short and printable ASCII. Nearly all
@@ -83,7 +83,7 @@ pub fn is_ordinary(stored: &[u8]) -> bool {
 
 #[derive(Clone, Debug)]
 pub struct Components<'a> {
-    pieces: Pieces<'a>,
+    pieces: NameParts<'a>,
     taken: usize,
 }
 
@@ -105,7 +105,7 @@ impl<'a> Iterator for Components<'a> {
 impl<'a> Components<'a> {
     /// Joins the rest of the path into one component, with `%2F` for separators.
     pub fn joined(self) -> Cow<'a, str> {
-        let Pieces { rest, encoding } = self.pieces;
+        let NameParts { rest, encoding } = self.pieces;
         let mut text = String::new();
         for (index, piece) in (self.taken..).zip(self.pieces) {
             if !text.is_empty() {
@@ -122,15 +122,15 @@ impl<'a> Components<'a> {
 
 /// Iterates over a stored path's components as stored, except those that vanish.
 #[derive(Clone, Debug)]
-struct Pieces<'a> {
+struct NameParts<'a> {
     rest: &'a [u8],
     encoding: Encoding,
 }
 
-impl<'a> Iterator for Pieces<'a> {
-    type Item = Piece<'a>;
+impl<'a> Iterator for NameParts<'a> {
+    type Item = NamePart<'a>;
 
-    fn next(&mut self) -> Option<Piece<'a>> {
+    fn next(&mut self) -> Option<NamePart<'a>> {
         while !self.rest.is_empty() {
             let whole = self.rest;
             // One pass over an ordinary component finds its end, and shows that nothing needs to be escaped.
@@ -140,14 +140,14 @@ impl<'a> Iterator for Pieces<'a> {
             let (stored, rest) = whole.split_at_checked(plain.saturating_add(more))?;
             self.rest = rest.get(1..).unwrap_or_default();
             if !matches!(stored, b"" | b".") {
-                return Some(Piece { stored, plain: more == 0 });
+                return Some(NamePart { stored, plain: more == 0 });
             }
         }
         None
     }
 }
 
-impl Pieces<'_> {
+impl NameParts<'_> {
     /// The number of bytes before the first separator in `tail`.
     ///
     /// In the double-byte code pages of East Asia, a backslash may be the second half of a character.
@@ -164,13 +164,13 @@ impl Pieces<'_> {
 
 /// A component as stored, and whether it is printable ASCII without separators.
 #[derive(Clone, Copy)]
-struct Piece<'a> {
+struct NamePart<'a> {
     stored: &'a [u8],
     plain: bool,
 }
 
-impl<'a> Piece<'a> {
-    /// As [`Piece::text`], for the component at an index of a path. The first component may be a
+impl<'a> NamePart<'a> {
+    /// As [`NamePart::text`], for the component at an index of a path. The first component may be a
     /// drive letter.
     fn text_at(self, index: usize, encoding: Encoding) -> Cow<'a, str> {
         match self.stored {

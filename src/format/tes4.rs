@@ -14,7 +14,7 @@ use super::limits::{Limits, Options};
 use super::naming::{Names, unpadded};
 use super::structure::PastEnd;
 use super::tes4_flag as flag;
-use super::tes4_names::{Chosen, Table};
+use super::tes4_names::{FoundNames, Table};
 use crate::kinds::{BSA, is_dds};
 use crate::note::{NoteCode, Notes};
 use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
@@ -323,7 +323,7 @@ impl<'a> Folders<'a> {
 }
 
 /// What one walk of all folders finds.
-struct Checked {
+struct FolderSummary {
     /// How many files the folders contain.
     files: u32,
     /// Where the last folder block ends.
@@ -347,9 +347,9 @@ fn check_folders(
     limits: &Limits,
     past_end: &mut PastEnd,
     notes: &mut Notes,
-) -> Result<Checked, ParseError> {
+) -> Result<FolderSummary, ParseError> {
     let all = folders.clone();
-    let mut checked = Checked {
+    let mut checked = FolderSummary {
         files: 0,
         end: folders.blocks.position(),
         moved_folders: 0,
@@ -494,7 +494,7 @@ impl<'a> Tables<'a> {
     }
 
     /// Chooses the names of files among the readings of their table.
-    fn choose_names(&self, checked: &Checked) -> Chosen<'a> {
+    fn choose_names(&self, checked: &FolderSummary) -> FoundNames<'a> {
         let (header, count) = (&self.header, self.count);
         let table = Table {
             archive: self.archive,

@@ -20,7 +20,7 @@ pub(super) struct Table<'a> {
 }
 
 /// The names of files, and what was found about their table.
-pub(super) struct Chosen<'a> {
+pub(super) struct FoundNames<'a> {
     pub(super) names: Names<'a>,
     /// Where the table lies.
     pub(super) range: Range<u64>,
@@ -36,7 +36,7 @@ pub(super) struct Chosen<'a> {
     pub(super) is_ascii: bool,
 }
 
-impl Chosen<'_> {
+impl FoundNames<'_> {
     /// Notes what is odd about the names. `folders_end` is where they usually begin.
     pub(super) fn note(&self, folders_end: u64, notes: &mut Notes) {
         let start = self.range.start;
@@ -83,13 +83,13 @@ impl<'a> Table<'a> {
         computed: u64,
         (first, last): (u64, u64),
         hashes: impl Fn() -> I,
-    ) -> Chosen<'a> {
+    ) -> FoundNames<'a> {
         if let Some(names) = self.whole(folders_end)
             && names.range().end <= self.data
             && self.has_ends(names.bytes(), first, last)
         {
             let (range, is_ascii) = (names.range(), names.bytes().is_ascii());
-            return Chosen {
+            return FoundNames {
                 names: Names::Table(names),
                 range,
                 is_whole: true,
@@ -190,30 +190,40 @@ impl<'a> Table<'a> {
     }
 
     /// Reads the bytes up to the next NUL, or those that are left if there is none.
-    fn next_name(&self, names: &mut Reader<'a>, stated_end: u64) -> Option<Candidate<'a>> {
+    fn next_name(&self, names: &mut Reader<'a>, stated_end: u64) -> Option<NameCandidate<'a>> {
         /// Length of a rest that may still be a name, in bytes.
         const REST_MAX: u64 = 512;
         let start = names.position();
         if let Ok(bytes) = names.zstring("a file's name") {
-            return Some(Candidate { bytes, start, end: names.position().saturating_sub(1), has_end: true });
+            return Some(NameCandidate {
+                bytes,
+                start,
+                end: names.position().saturating_sub(1),
+                has_end: true,
+            });
         }
         let bytes = names.take(names.left().min(REST_MAX), "a file's name").ok()?;
         let end = names.position();
         names.skip(names.left(), "the rest").ok()?;
         let has_end = end == stated_end || end == self.data;
-        (!bytes.is_empty()).then_some(Candidate { bytes, start, end, has_end })
+        (!bytes.is_empty()).then_some(NameCandidate { bytes, start, end, has_end })
     }
 
-    fn beginning(&self, read: &Candidate<'a>, hash: u64, trials: &mut usize) -> Option<Candidate<'a>> {
+    fn beginning(
+        &self,
+        read: &NameCandidate<'a>,
+        hash: u64,
+        trials: &mut usize,
+    ) -> Option<NameCandidate<'a>> {
         let hash = Hash { folder: 0, file: hash };
         read.cut(proved_beginning(self.family, &hash, read.bytes, trials)?.len())
     }
 
     /// Leaves out names that no hash proves and that are rather data.
-    fn chosen(&self, aligned: Aligned<'a>) -> Chosen<'a> {
+    fn chosen(&self, aligned: Aligned<'a>) -> FoundNames<'a> {
         let Aligned { names, start, end, stated_end, is_whole, proved, displaced } = aligned;
         let table_end = if proved.saturating_mul(2) < names.len() { 0 } else { stated_end };
-        let is_name = |it: &Candidate<'_>, is_proved| {
+        let is_name = |it: &NameCandidate<'_>, is_proved| {
             !it.bytes.is_empty() && (is_proved || it.has_end && it.end <= self.data.max(table_end))
         };
         let names: Vec<Option<&[u8]>> = names
@@ -226,14 +236,14 @@ impl<'a> Table<'a> {
         let end = end.min(self.data.max(stated_end));
         let (names, range) = (Names::Chosen(names.into()), start..end);
         let is_cut = stated_end > self.archive.len();
-        Chosen { names, range, is_whole, displaced, unnamed, is_cut, is_ascii }
+        FoundNames { names, range, is_whole, displaced, unnamed, is_cut, is_ascii }
     }
 }
 
 /// The names of a table, as far as they can be read from one position.
 struct Aligned<'a> {
     /// Each name, and whether the hash proves it.
-    names: Vec<Option<(Candidate<'a>, bool)>>,
+    names: Vec<Option<(NameCandidate<'a>, bool)>>,
     start: u64,
     end: u64,
     stated_end: u64,
@@ -244,7 +254,7 @@ struct Aligned<'a> {
 }
 
 impl<'a> Aligned<'a> {
-    fn push(&mut self, name: Candidate<'a>, is_proved: bool) {
+    fn push(&mut self, name: NameCandidate<'a>, is_proved: bool) {
         self.proved = self.proved.saturating_add(usize::from(is_proved));
         self.end = self.end.max(name.end.saturating_add(u64::from(name.has_end)));
         self.names.push(Some((name, is_proved)));
@@ -253,7 +263,7 @@ impl<'a> Aligned<'a> {
 
 /// Bytes that may be a name.
 #[derive(Clone, Copy)]
-struct Candidate<'a> {
+struct NameCandidate<'a> {
     bytes: &'a [u8],
     /// Where they lie in the archive.
     start: u64,
@@ -262,7 +272,7 @@ struct Candidate<'a> {
     has_end: bool,
 }
 
-impl Candidate<'_> {
+impl NameCandidate<'_> {
     /// How many bytes lie before `end`.
     fn len_until(&self, end: u64) -> usize {
         usize::try_from(end.saturating_sub(self.start)).unwrap_or(usize::MAX)

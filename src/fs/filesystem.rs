@@ -446,7 +446,7 @@ fn changed_answers(then: &View, now: &View, exposed: HashSet<NameIn>) -> (Vec<Na
 
 /// What a lookup of a name in a folder finds.
 #[derive(PartialEq, Eq)]
-enum Answer {
+enum LookupAnswer {
     /// A node whose number the kernel may have.
     Given(Ino),
     /// A folder that has no number yet.
@@ -457,15 +457,15 @@ enum Answer {
     NoFolder,
 }
 
-fn answer(view: &View, folder: Ino, name: &[u8]) -> Answer {
-    let Ok(folder) = view.folder(folder) else { return Answer::NoFolder };
+fn answer(view: &View, folder: Ino, name: &[u8]) -> LookupAnswer {
+    let Ok(folder) = view.folder(folder) else { return LookupAnswer::NoFolder };
     match view.child(folder, name) {
         Child::Node(node) => {
             let ino = view.shared.spellings.existing_child_ino(view.tree(), folder, name, node);
-            ino.map_or(Answer::NotGiven, Answer::Given)
+            ino.map_or(LookupAnswer::NotGiven, LookupAnswer::Given)
         }
-        Child::Assumed => Answer::Assumed,
-        Child::None => Answer::Nothing,
+        Child::Assumed => LookupAnswer::Assumed,
+        Child::None => LookupAnswer::Nothing,
     }
 }
 

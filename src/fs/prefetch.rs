@@ -44,7 +44,7 @@ const GAP_MAX: u64 = 4 << 10;
 /// What is decoded ahead, and for whom.
 #[derive(Debug)]
 pub(crate) struct Prefetch {
-    state: Mutex<State>,
+    state: Mutex<PrefetchState>,
     has_jobs: Condvar,
     /// Number of threads that decode for readers.
     decoding: Arc<AtomicUsize>,
@@ -53,11 +53,11 @@ pub(crate) struct Prefetch {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PrefetchState {
     /// In the order in which they will be read.
     jobs: VecDeque<Job>,
     /// The one that read last is the last.
-    readers: Vec<Reader>,
+    readers: Vec<OrderedReader>,
     /// Number of the view that `readers` read.
     view: u32,
     /// Number of threads that decode ahead at the moment.
@@ -88,9 +88,9 @@ struct Job {
 
 /// A program that reads files in order, as far as READs show it.
 #[derive(Debug)]
-struct Reader {
+struct OrderedReader {
     /// The order in which it reads a folder.
-    order: Order,
+    order: ReadOrder,
     /// The file that it read last.
     before: Option<NodeId>,
     /// The file that it reads, or will read next if it goes on in order. `None` at the end of the tree, or of
@@ -108,7 +108,7 @@ struct Reader {
 
 /// In which order a program reads the files of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
+enum ReadOrder {
     /// As they are listed. After its last file comes the first one of the next folder.
     Listed,
     /// By name, in any case. Which folder comes next is unknown.
@@ -180,7 +180,7 @@ impl Prefetch {
         }
     }
 
-    fn start_threads(self: &Arc<Self>, state: &mut State) {
+    fn start_threads(self: &Arc<Self>, state: &mut PrefetchState) {
         let threads = mem::take(&mut state.to_start);
         for number in 0..threads {
             if let Err(error) = self.start_thread(number) {
@@ -227,18 +227,18 @@ impl Prefetch {
     }
 
     /// Wakes a thread if there is a job for it.
-    fn wake(&self, state: &State) {
+    fn wake(&self, state: &PrefetchState) {
         if self.can_start(state) {
             self.has_jobs.notify_one();
         }
     }
 
     /// Whether there is a job and a processor on which no thread decodes.
-    fn can_start(&self, state: &State) -> bool {
+    fn can_start(&self, state: &PrefetchState) -> bool {
         !state.jobs.is_empty() && state.active + self.decoding.load(Ordering::Relaxed) < state.processors
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PrefetchState> {
         self.state.lock()
     }
 }
@@ -251,7 +251,7 @@ impl Job {
     }
 }
 
-impl Reader {
+impl OrderedReader {
     /// Whether the program goes on with another file than was expected, in another order or, if it reads by
     /// name, in another folder. Notes that.
     fn turns_to(&mut self, opened: &Arc<Opened>, file: NodeId) -> bool {
@@ -259,9 +259,10 @@ impl Reader {
         let is_next = |order| next_file(opened, before, order) == Some(file);
         let is_file = |node: &NodeId| matches!(opened.tree.kind(*node), Kind::File(_));
         let is_first = || opened.tree.children(opened.tree.parent(file)).find(is_file) == Some(file);
-        let is_new_folder = self.order == Order::Named && self.file.is_none() && is_first();
+        let is_new_folder = self.order == ReadOrder::Named && self.file.is_none() && is_first();
         if !is_new_folder {
-            let Some(order) = [Order::Listed, Order::Named].into_iter().find(|order| is_next(*order)) else {
+            let Some(order) = [ReadOrder::Listed, ReadOrder::Named].into_iter().find(|order| is_next(*order))
+            else {
                 return false;
             };
             self.order = order;
@@ -273,7 +274,7 @@ impl Reader {
     }
 }
 
-impl State {
+impl PrefetchState {
     fn begin_file(&mut self, view: &FollowedView<'_>, node: NodeId, entry: EntryId) {
         self.follow(view);
         // The reader decodes these extents itself.
@@ -290,8 +291,8 @@ impl State {
         if self.readers.len() == READERS_MAX {
             self.readers.remove(0);
         }
-        self.readers.push(Reader {
-            order: Order::Listed,
+        self.readers.push(OrderedReader {
+            order: ReadOrder::Listed,
             before: None,
             file: Some(node),
             has_begun: true,
@@ -309,7 +310,7 @@ impl State {
         (node, entry): (NodeId, EntryId),
     ) -> Option<(NodeId, Vec<Range<u64>>)> {
         self.follow(view);
-        let reads_it = |reader: &Reader| reader.file == Some(node) && reader.has_begun;
+        let reads_it = |reader: &OrderedReader| reader.file == Some(node) && reader.has_begun;
         let mut reader = self.readers.remove(self.readers.iter().position(reads_it)?);
         reader.before = Some(node);
         reader.file = next_file(view.opened, node, reader.order);
@@ -330,9 +331,9 @@ impl State {
     /// each time they wake.
     fn decode_from(&mut self, view: &FollowedView<'_>, file: NodeId) {
         self.follow(view);
-        let is_it = |reader: &Reader| reader.file == Some(file) && !reader.has_begun;
+        let is_it = |reader: &OrderedReader| reader.file == Some(file) && !reader.has_begun;
         let Some(index) = self.readers.iter().position(is_it) else { return };
-        let Reader { ahead, requested, order, .. } = &self.readers[index];
+        let OrderedReader { ahead, requested, order, .. } = &self.readers[index];
         let (ahead, files, order) = (*ahead, requested.len(), *order);
         let mut room = self.room(view.opened);
         if ahead > files / 2 || room < view.opened.store.room_ahead_max() / 2 {
@@ -387,7 +388,7 @@ fn request_from(
     opened: &Arc<Opened>,
     layer: u16,
     file: NodeId,
-    order: Order,
+    order: ReadOrder,
     requested: &mut VecDeque<u64>,
 ) -> Vec<Range<u64>> {
     let mut left = REQUESTED_MAX.saturating_sub(requested.iter().sum());
@@ -420,11 +421,11 @@ fn request_from(
 }
 
 /// The file after this one, without empty files: they are never read.
-fn next_file(opened: &Arc<Opened>, file: NodeId, order: Order) -> Option<NodeId> {
+fn next_file(opened: &Arc<Opened>, file: NodeId, order: ReadOrder) -> Option<NodeId> {
     const EMPTY_MAX: usize = 64;
     let next = |file: &NodeId| match order {
-        Order::Listed => opened.tree.next_file(*file),
-        Order::Named => opened.tree.next_named(*file),
+        ReadOrder::Listed => opened.tree.next_file(*file),
+        ReadOrder::Named => opened.tree.next_named(*file),
     };
     let is_empty = |file| match opened.tree.kind(file) {
         Kind::File(entry) => opened.store.file(entry).known_size() == Some(0),
@@ -473,15 +474,15 @@ mod tests {
         let stored: Vec<usize> = (0..40).map(|file| file * 7 % 40).collect();
         let (_folder, opened) = open(&lens, &stored);
         let mut requested = VecDeque::new();
-        let ranges = request_from(&opened, 0, first(&opened), Order::Listed, &mut requested);
+        let ranges = request_from(&opened, 0, first(&opened), ReadOrder::Listed, &mut requested);
         let lengths: Vec<u64> = ranges.iter().map(|range| range.end - range.start).collect();
         assert_eq!((lengths, requested.len()), (vec![REQUESTED_MAX], 16));
         // More is requested when the program has read half of it, and then at once.
         let mut file = first(&opened);
         for read in 1..=16 {
             requested.pop_front();
-            file = next_file(&opened, file, Order::Listed).expect("it has more files");
-            let more = request_from(&opened, 0, file, Order::Listed, &mut requested);
+            file = next_file(&opened, file, ReadOrder::Listed).expect("it has more files");
+            let more = request_from(&opened, 0, file, ReadOrder::Listed, &mut requested);
             let expected = if read == 8 || read == 16 { vec![8 * (64 << 10)] } else { Vec::new() };
             assert_eq!(more.iter().map(|it| it.end - it.start).collect::<Vec<_>>(), expected, "{read}");
         }
@@ -491,7 +492,7 @@ mod tests {
     fn no_file_is_cut_at_the_limit_because_its_rest_would_need_a_request_of_its_own() {
         let (_folder, opened) = open(&[300 << 10; 8], &[0, 1, 2, 3, 4, 5, 6, 7]);
         let mut requested = VecDeque::new();
-        let ranges = request_from(&opened, 0, first(&opened), Order::Listed, &mut requested);
+        let ranges = request_from(&opened, 0, first(&opened), ReadOrder::Listed, &mut requested);
         assert_eq!(ranges.iter().map(|it| it.end - it.start).collect::<Vec<_>>(), [4 * (300 << 10)]);
     }
 
@@ -499,7 +500,7 @@ mod tests {
     fn what_is_read_by_name_is_requested_in_the_order_of_the_data() {
         let (_folder, opened) = open(&[10_000; 40], &std::array::from_fn::<_, 40, _>(|it| 39 - it));
         let named = opened.tree.children(NodeId::ROOT).next().expect("it has files");
-        let ranges = request_from(&opened, 0, named, Order::Named, &mut VecDeque::new());
+        let ranges = request_from(&opened, 0, named, ReadOrder::Named, &mut VecDeque::new());
         assert_eq!(ranges.iter().map(|it| it.end - it.start).collect::<Vec<_>>(), [400_000]);
     }
 
@@ -508,12 +509,12 @@ mod tests {
         // File 1 is a folder's neighbour on the disk, but larger than all that is requested.
         let (_folder, opened) = open(&[1000, 4 << 20, 1000, 2000], &[0, 2, 3, 1]);
         let mut requested = VecDeque::new();
-        let ranges = request_from(&opened, 0, first(&opened), Order::Listed, &mut requested);
+        let ranges = request_from(&opened, 0, first(&opened), ReadOrder::Listed, &mut requested);
         // Small files are requested whole, and of the large one as much as of all together.
         assert_eq!(ranges.iter().map(|it| it.end - it.start).sum::<u64>(), REQUESTED_MAX + 4000);
         assert_eq!((ranges.len(), requested.len()), (1, 4));
         assert_eq!(
-            request_from(&opened, 7, first(&opened), Order::Listed, &mut VecDeque::new()),
+            request_from(&opened, 7, first(&opened), ReadOrder::Listed, &mut VecDeque::new()),
             [],
             "another archive"
         );

@@ -18,7 +18,7 @@ use crate::tree::Ino;
 pub(crate) struct UsedFolders {
     /// Whether some folders have no watch.
     is_needed: AtomicBool,
-    used: Mutex<Used>,
+    used: Mutex<UseTimes>,
     /// Called for the first folder; set once.
     pub(crate) on_use: OnceLock<OnWait>,
 }
@@ -26,7 +26,7 @@ pub(crate) struct UsedFolders {
 /// Inode numbers of folders with the times of their last uses, in this order. What is used last counts, so
 /// the folders that were used first are dropped if there are too many.
 #[derive(Debug)]
-struct Used {
+struct UseTimes {
     /// Folders in which programs read files. They come first.
     read: LruCache<Ino, u64>,
     /// Folders that programs listed or looked up names in. A program may list the whole mount.
@@ -35,7 +35,7 @@ struct Used {
     clock: u64,
 }
 
-impl Default for Used {
+impl Default for UseTimes {
     fn default() -> Self {
         Self { read: LruCache::unbounded(), listed: LruCache::unbounded(), clock: 0 }
     }

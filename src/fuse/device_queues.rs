@@ -27,7 +27,7 @@ const WAIT: Duration = Duration::from_secs(1);
 /// The queues of all devices.
 #[derive(Clone, Debug)]
 pub(crate) struct DeviceQueues {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<QueuesState>>,
     deadlines: Arc<Mutex<Deadlines>>,
     /// Wakes the thread that gives answers at their deadlines.
     wake: Wake,
@@ -37,7 +37,7 @@ pub(crate) struct DeviceQueues {
 type Deadlines = VecDeque<(Instant, Weak<TimedAnswer>)>;
 
 #[derive(Debug)]
-struct State {
+struct QueuesState {
     /// Number of workers that run no job.
     free: usize,
     /// By device number.
@@ -69,7 +69,7 @@ impl DeviceQueues {
         let deadlines = Arc::default();
         let kept = Arc::clone(&deadlines);
         let wake = Wake::start("deadlines", move || keep_deadlines(&kept))?;
-        let state = State { free: workers, devices: BTreeMap::new() };
+        let state = QueuesState { free: workers, devices: BTreeMap::new() };
         Ok(Self { state: Arc::new(Mutex::new(state)), deadlines, wake })
     }
 
@@ -132,7 +132,7 @@ impl DeviceQueues {
     }
 }
 
-impl State {
+impl QueuesState {
     fn device(&mut self, number: u64) -> &mut Device {
         self.devices.entry(number).or_default()
     }
@@ -205,13 +205,18 @@ impl Drop for TimedAnswer {
 
 /// A job that an answer waits for. Dropped when the job has ended.
 struct Pending {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<QueuesState>>,
     device: u64,
     _answer: Arc<TimedAnswer>,
 }
 
 impl Pending {
-    fn new(queues: &Arc<Mutex<State>>, state: &mut State, number: u64, answer: Arc<TimedAnswer>) -> Self {
+    fn new(
+        queues: &Arc<Mutex<QueuesState>>,
+        state: &mut QueuesState,
+        number: u64,
+        answer: Arc<TimedAnswer>,
+    ) -> Self {
         let device = state.device(number);
         if device.pending == 0 {
             device.progress = Some(Instant::now());

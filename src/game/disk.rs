@@ -58,7 +58,7 @@ pub struct Disk {
     /// Lists and folders that exist and could not be read, with the reasons.
     unread: RefCell<BTreeMap<PathBuf, String>>,
     /// What is there and could not be looked at.
-    unseen: RefCell<Unseen>,
+    unseen: RefCell<UnseenPaths>,
     /// Whether what is read now decides nothing, so that nothing of it has to be looked at.
     is_aside: Cell<bool>,
     /// What all files that were read cost together. Each has the cost of [`cost`].
@@ -66,18 +66,18 @@ pub struct Disk {
     /// The first file that was left out because all files together exceed the limit.
     left_out: RefCell<Option<PathBuf>>,
     /// What folders contained when they were listed, if that is remembered.
-    listed: Option<Rc<RefCell<Listed>>>,
+    listed: Option<Rc<RefCell<FolderListings>>>,
 }
 
 /// What could not be looked at.
 #[derive(Debug)]
-struct Unseen {
+struct UnseenPaths {
     notes: Notes,
     /// The subjects of the notes.
     known: HashSet<PathBuf>,
 }
 
-impl Default for Unseen {
+impl Default for UnseenPaths {
     fn default() -> Self {
         Self { notes: Notes::new(UNSEEN_MAX), known: HashSet::new() }
     }
@@ -85,7 +85,7 @@ impl Default for Unseen {
 
 /// The names in folders that could be listed, and how many they are.
 #[derive(Debug, Default)]
-struct Listed {
+struct FolderListings {
     folders: HashMap<PathBuf, CaselessNames>,
     names: usize,
 }

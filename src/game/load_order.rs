@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::caseless::same;
 use super::disk::Disk;
-use super::find::{Found, below, drives, find, for_instance, recognise_among, with_prefix};
+use super::find::{Installations, below, drives, find, for_instance, recognise_among, with_prefix};
 use super::installation::{Environment, Installation, Overrides};
 use super::managers::{
     InstanceName, MO2_INI, find_instances, game_of_settings, instance_of_profile, plan_mo2, plan_openmw,
@@ -50,9 +50,9 @@ pub(crate) struct LoadOrders<'a> {
     overrides: &'a Overrides,
     environment: Environment,
     /// The result of the search for games, once it was needed, and what it could not look at.
-    found: OnceCell<(Rc<Found>, Vec<Note>)>,
+    found: OnceCell<(Rc<Installations>, Vec<Note>)>,
     /// As `found`, for notes only.
-    found_nearby: OnceCell<Rc<Found>>,
+    found_nearby: OnceCell<Rc<Installations>>,
     /// Folders near which a game was looked for. A profile may name a folder again and again.
     looked_nearby: RefCell<HashSet<DiskId>>,
 }
@@ -174,11 +174,11 @@ impl<'a> LoadOrders<'a> {
 
     /// All games of the user. What cannot be looked at of other games does not matter to a source. `bsafs
     /// games` says it.
-    fn found(&self) -> Rc<Found> {
+    fn found(&self) -> Rc<Installations> {
         self.search().0.clone()
     }
 
-    fn search(&self) -> &(Rc<Found>, Vec<Note>) {
+    fn search(&self) -> &(Rc<Installations>, Vec<Note>) {
         self.found.get_or_init(|| self.disk.apart(|| find(self.disk, &self.environment).into()))
     }
 
@@ -296,7 +296,7 @@ impl<'a> LoadOrders<'a> {
 }
 
 /// The shortest source that names a game.
-fn source_of(game: &Installation, found: &Found) -> String {
+fn source_of(game: &Installation, found: &Installations) -> String {
     let id = game.title.id;
     let mut these = found.installations.iter().filter(|it| it.title.id == id);
     match (these.next(), these.next()) {
@@ -313,7 +313,7 @@ fn found_twice(title: &Title, several: &[&Installation]) -> PlanError {
     PlanError(what)
 }
 
-fn not_found(title: &Title, found: &Found) -> PlanError {
+fn not_found(title: &Title, found: &Installations) -> PlanError {
     let identity = &title.identity;
     let mut marks: Vec<String> = vec![identity.executables.join(" or ")];
     marks.extend(identity.also.iter().map(|it| (*it).to_owned()));
@@ -338,7 +338,7 @@ fn not_found(title: &Title, found: &Found) -> PlanError {
 }
 
 /// The folders that were searched for games and exist, one per line, and how many others there are.
-fn existing_folders(found: &Found) -> String {
+fn existing_folders(found: &Installations) -> String {
     let (existing, others): (Vec<&PathBuf>, Vec<_>) = found.searched.iter().partition(|path| path.is_dir());
     let lines = existing.iter().map(|path| format!("\n  {}", path.shown()));
     let others = match others.len() {
@@ -349,7 +349,7 @@ fn existing_folders(found: &Found) -> String {
 }
 
 /// The folders that were searched for games, one per line.
-pub(crate) fn looked_in(found: &Found) -> String {
+pub(crate) fn looked_in(found: &Installations) -> String {
     let line = |path: &PathBuf| {
         let missing = if path.is_dir() { "" } else { "  (does not exist)" };
         format!("\n  {}{missing}", path.shown())

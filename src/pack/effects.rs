@@ -277,18 +277,18 @@ impl<'g> After<'g> {
         };
         let mut left = copies.iter().filter(|copy| !self.is_gone(copy));
         let then = match place {
-            None => Then::Other(left.next()),
+            None => LaterCopy::Other(left.next()),
             Some(above) => match left.find(|other| self.beats(archive, above, file, other)) {
-                Some(other) => Then::Other(Some(other)),
-                None => Then::Packed,
+                Some(other) => LaterCopy::Other(Some(other)),
+                None => LaterCopy::Packed,
             },
         };
         let (kind, other) = match (then, copies.first()) {
-            (Then::Packed, Some(shown)) if !self.is_equal(&file.file, shown) => {
+            (LaterCopy::Packed, Some(shown)) if !self.is_equal(&file.file, shown) => {
                 (EffectKind::Wins, Some(shown))
             }
-            (Then::Packed, _) => return None,
-            (Then::Other(other), shown) => {
+            (LaterCopy::Packed, _) => return None,
+            (LaterCopy::Other(other), shown) => {
                 let kind = if place.is_some() { EffectKind::Loses } else { EffectKind::Unloaded };
                 // Of a source that is not shown now, the packed file counts.
                 let before = match (now, shown) {
@@ -425,7 +425,7 @@ impl<'g> After<'g> {
 }
 
 /// What the game will show at a path.
-enum Then<'c> {
+enum LaterCopy<'c> {
     Packed,
     /// Another copy, or nothing.
     Other(Option<&'c VfsFile>),

@@ -35,7 +35,7 @@ fn is_large(file: &PlannedFile) -> bool {
 }
 
 /// What threads share.
-struct State {
+struct PipelineState {
     /// The next file to begin.
     next: usize,
     /// Bytes of files in memory, with their encodings.
@@ -51,7 +51,7 @@ pub(super) fn run(
     (kind, level, threads): (NewKind, Level, Option<usize>),
     mut take: impl FnMut(usize, Made) -> Result<(), PackError>,
 ) -> Result<(), PackError> {
-    let state = State { next: 0, used: 0, done: Vec::new(), is_stopped: false };
+    let state = PipelineState { next: 0, used: 0, done: Vec::new(), is_stopped: false };
     let (state, changed) = (Mutex::new(state), Condvar::new());
     // The bytes, their encoding, and what decoding them from an archive takes.
     let cost = |file: &PlannedFile| if is_large(file) { 0 } else { file.size.saturating_mul(3) };
@@ -105,7 +105,7 @@ pub(super) fn run(
 
 /// Stops the writer if a thread panics, because it would wait for that thread for ever.
 struct StopIfPanicking<'s> {
-    state: &'s Mutex<State>,
+    state: &'s Mutex<PipelineState>,
     changed: &'s Condvar,
 }
 
@@ -122,7 +122,7 @@ const THREADS_MAX: usize = 256;
 
 fn take_all(
     files: &[&PlannedFile],
-    state: &Mutex<State>,
+    state: &Mutex<PipelineState>,
     changed: &Condvar,
     cost: impl Fn(&PlannedFile) -> u64,
     take: &mut impl FnMut(usize, Made) -> Result<(), PackError>,

@@ -656,7 +656,7 @@ pub(super) fn refuse_unpacked(
     if options.any_path {
         return Ok(());
     }
-    let begun = Begun::find(paths);
+    let begun = TopFolders::find(paths);
     let is_of_game = begun.at_top > 0 || !begun.folders.is_empty() || data.is_some();
     if let Some(folder) = game_folder(source, options).filter(|_| !is_of_game && !paths.is_empty()) {
         let own = folder.file_name().unwrap_or_default().to_string_lossy();
@@ -710,7 +710,7 @@ pub(super) fn refuse_unpacked(
 
 /// Where the files of a game begin.
 #[derive(Default)]
-struct Begun {
+struct TopFolders {
     /// Whether there is a folder at the top that games read.
     is_at_top: bool,
     /// Whether an installer's folders lie at the top.
@@ -725,7 +725,7 @@ struct Begun {
     beside: Vec<String>,
 }
 
-impl Begun {
+impl TopFolders {
     fn find(paths: &[&[u8]]) -> Self {
         let (mut begun, mut rest) = (Self::default(), Vec::new());
         for path in paths {

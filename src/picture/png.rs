@@ -10,7 +10,7 @@ use super::shrinker::Image;
 
 /// The filter of all rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Filter {
+enum RowFilter {
     /// The bytes themselves.
     None = 0,
     /// Each byte minus the byte of the pixel to its left.
@@ -39,7 +39,7 @@ pub fn write_reduced_png(image: &Image, out: &mut impl Write) -> io::Result<()> 
     };
     // Differences of few colours are no fewer.
     let png = Png::new((image.width, image.height), PictureChannels::All, 8, out)?;
-    let mut png = Png { filter: Filter::None, ..png };
+    let mut png = Png { filter: RowFilter::None, ..png };
     let add = |row: &[[u8; 4]]| png.add(row.iter().map(|pixel| reduced(pixel).map(|it| [it])));
     image.rgba.chunks(image.width.max(1) as usize).try_for_each(add)?;
     png.finish()
@@ -70,7 +70,7 @@ impl PictureChannels {
 /// A PNG file to which rows are added.
 pub(super) struct Png<W: Write> {
     channels: PictureChannels,
-    filter: Filter,
+    filter: RowFilter,
     data: ZlibEncoder<DataChunks<W>>,
     row: Vec<u8>,
 }
@@ -89,7 +89,7 @@ impl<W: Write> Png<W> {
         write_chunk(&mut out, b"IHDR", &head)?;
         let chunks = DataChunks { out, bytes: Vec::with_capacity(CHUNK_LEN) };
         let data = ZlibEncoder::new(chunks, Compression::default());
-        Ok(Self { channels, filter: Filter::Sub, data, row: Vec::new() })
+        Ok(Self { channels, filter: RowFilter::Sub, data, row: Vec::new() })
     }
 
     /// Adds the next row: red, green, blue and alpha of each pixel, each in `N` bytes, the highest first.
@@ -103,7 +103,7 @@ impl<W: Write> Png<W> {
                 let bytes = pixel[channel].iter().zip(&left[channel]);
                 self.row.extend(bytes.map(|(byte, left)| byte.wrapping_sub(*left)));
             }
-            if self.filter == Filter::Sub {
+            if self.filter == RowFilter::Sub {
                 left = pixel;
             }
         }

@@ -12,7 +12,7 @@ use crate::texture::pixel_format::pixel_format;
 /// A decoder for texels.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Texels {
-    layout: Layout,
+    layout: RowLayout,
     channels: ChannelUse,
 }
 
@@ -29,7 +29,7 @@ pub(super) enum Depth {
 
 /// How the texels of a row become pixels.
 #[derive(Clone, Debug, PartialEq)]
-enum Layout {
+enum RowLayout {
     Blocks(Blocks),
     Channels(Channels),
     /// Two pixels that share red and blue. The numbers are the byte positions of red, green, blue
@@ -52,16 +52,16 @@ impl Texels {
             TexelFormat::Format(value) => pixel_format(value)?.name,
         };
         let layout = match (header.pixels, name) {
-            (TexelFormat::Masks(masks), _) => Layout::Channels(Channels::masked(&masks)),
+            (TexelFormat::Masks(masks), _) => RowLayout::Channels(Channels::masked(&masks)),
             (TexelFormat::Palette { has_alpha }, _) => {
-                Layout::Palette { colours: header.palette.clone()?, has_alpha }
+                RowLayout::Palette { colours: header.palette.clone()?, has_alpha }
             }
-            (_, "R8G8_B8G8_UNORM") => Layout::Pairs([0, 1, 2, 3]),
-            (_, "G8R8_G8B8_UNORM") => Layout::Pairs([1, 0, 3, 2]),
-            (_, "R9G9B9E5_SHAREDEXP") => Layout::SharedExponent,
+            (_, "R8G8_B8G8_UNORM") => RowLayout::Pairs([0, 1, 2, 3]),
+            (_, "G8R8_G8B8_UNORM") => RowLayout::Pairs([1, 0, 3, 2]),
+            (_, "R9G9B9E5_SHAREDEXP") => RowLayout::SharedExponent,
             _ => {
-                let blocks = Blocks::named(name).map(Layout::Blocks);
-                blocks.or_else(|| Channels::named(name).map(Layout::Channels))?
+                let blocks = Blocks::named(name).map(RowLayout::Blocks);
+                blocks.or_else(|| Channels::named(name).map(RowLayout::Channels))?
             }
         };
         Some(Self { layout, channels: header.channels })
@@ -69,7 +69,7 @@ impl Texels {
 
     /// The blocks, if the texels are blocks.
     pub(super) fn blocks(&self) -> Option<Blocks> {
-        if let Layout::Blocks(blocks) = &self.layout { Some(*blocks) } else { None }
+        if let RowLayout::Blocks(blocks) = &self.layout { Some(*blocks) } else { None }
     }
 
     /// Rows of pixels per row of texels.
@@ -80,20 +80,22 @@ impl Texels {
     pub(super) fn transfer(&self) -> Transfer {
         match &self.layout {
             _ if self.channels == ChannelUse::NormalInAlpha => Transfer::Plain,
-            Layout::Blocks(blocks) => blocks.transfer(),
-            Layout::Channels(channels) => channels.transfer(),
-            Layout::Pairs(_) | Layout::Palette { .. } => Transfer::Encoded,
-            Layout::SharedExponent => Transfer::Unbounded,
+            RowLayout::Blocks(blocks) => blocks.transfer(),
+            RowLayout::Channels(channels) => channels.transfer(),
+            RowLayout::Pairs(_) | RowLayout::Palette { .. } => Transfer::Encoded,
+            RowLayout::SharedExponent => Transfer::Unbounded,
         }
     }
 
     /// Whether pixels may differ in alpha.
     pub(super) fn has_alpha(&self) -> bool {
         let has_alpha = match &self.layout {
-            Layout::Blocks(blocks) => blocks.has_alpha(),
-            Layout::Channels(channels) => channels.has_alpha(),
-            Layout::Pairs(_) | Layout::SharedExponent => false,
-            Layout::Palette { colours, has_alpha } => *has_alpha || colours.iter().any(|it| it[3] < u8::MAX),
+            RowLayout::Blocks(blocks) => blocks.has_alpha(),
+            RowLayout::Channels(channels) => channels.has_alpha(),
+            RowLayout::Pairs(_) | RowLayout::SharedExponent => false,
+            RowLayout::Palette { colours, has_alpha } => {
+                *has_alpha || colours.iter().any(|it| it[3] < u8::MAX)
+            }
         };
         has_alpha && matches!(self.channels, ChannelUse::Plain | ChannelUse::Premultiplied)
     }
@@ -108,34 +110,34 @@ impl Texels {
             }
         };
         match &self.layout {
-            Layout::Blocks(blocks) => {
+            RowLayout::Blocks(blocks) => {
                 for (column, block) in texels.chunks_exact(blocks.bytes()).enumerate() {
                     for (index, pixel) in blocks.decode(block).into_iter().enumerate() {
                         set(rows, column * SIDE + index % SIDE, index / SIDE, pixel);
                     }
                 }
             }
-            Layout::Channels(channels) => {
+            RowLayout::Channels(channels) => {
                 for (x, bytes) in texels.chunks_exact(channels.bytes).take(width).enumerate() {
                     let pixel = channels.pixel(bytes);
                     set(rows, x, 0, if channels.is_direction() { with_z(pixel) } else { pixel });
                 }
             }
-            &Layout::Pairs([r, g, b, second]) => {
+            &RowLayout::Pairs([r, g, b, second]) => {
                 for (index, bytes) in texels.chunks_exact(4).enumerate() {
                     let value = |at: usize| f32::from(bytes[at]) / 255.0;
                     set(rows, index * 2, 0, [value(r), value(g), value(b), 1.0]);
                     set(rows, index * 2 + 1, 0, [value(r), value(second), value(b), 1.0]);
                 }
             }
-            Layout::Palette { colours, has_alpha } => {
+            RowLayout::Palette { colours, has_alpha } => {
                 for (x, bytes) in texels.chunks_exact(1 + usize::from(*has_alpha)).enumerate() {
                     let mut colour = colours[usize::from(bytes[0])];
                     colour[3] = bytes.get(1).copied().unwrap_or(colour[3]);
                     set(rows, x, 0, colour.map(|it| f32::from(it) / 255.0));
                 }
             }
-            Layout::SharedExponent => {
+            RowLayout::SharedExponent => {
                 for (x, bytes) in texels.as_chunks().0.iter().enumerate() {
                     set(rows, x, 0, shared_exponent(u32::from_le_bytes(*bytes)));
                 }
@@ -146,9 +148,12 @@ impl Texels {
     /// What a channel needs to keep all of its values.
     pub(super) fn depth(&self) -> Depth {
         let bits = match &self.layout {
-            Layout::Channels(channels) => channels.most_bits(),
+            RowLayout::Channels(channels) => channels.most_bits(),
             // 16 bits for each colour of BC6H; no other block has more than 8.
-            Layout::Blocks(_) | Layout::Pairs(_) | Layout::SharedExponent | Layout::Palette { .. } => 8,
+            RowLayout::Blocks(_)
+            | RowLayout::Pairs(_)
+            | RowLayout::SharedExponent
+            | RowLayout::Palette { .. } => 8,
         };
         match (self.transfer(), bits) {
             (Transfer::Unbounded, 32) => Depth::Float,
@@ -162,7 +167,7 @@ impl Texels {
     pub(super) fn alpha(&self) -> AlphaUse {
         // In BC1, alpha is a single bit, so it can only be opacity. If colours are multiplied by alpha, alpha
         // is opacity, too.
-        if self.layout == Layout::Blocks(Blocks::Bc1) || self.channels == ChannelUse::Premultiplied {
+        if self.layout == RowLayout::Blocks(Blocks::Bc1) || self.channels == ChannelUse::Premultiplied {
             AlphaUse::Opacity
         } else if self.has_alpha() {
             AlphaUse::Unknown
@@ -214,7 +219,7 @@ impl<'t> RowsToShrink<'t> {
             Box::new([average(r), average(g), average(b), a])
         };
         let fields = match &texels.layout {
-            Layout::Channels(channels) => channels.small_fields().map(|fields| (fields, channels.bytes)),
+            RowLayout::Channels(channels) => channels.small_fields().map(|fields| (fields, channels.bytes)),
             _ => None,
         };
         let is_plain = texels.channels == ChannelUse::Plain;

@@ -30,12 +30,12 @@ const REMOTE: [&str; 12] =
 #[derive(Debug)]
 pub(crate) struct SlowDisk {
     pub(crate) mounted: MountEntry,
-    state: Mutex<State>,
+    state: Mutex<DiskState>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct DiskState {
     /// Since when a thread waits for an answer.
     asked: Option<Instant>,
     is_asleep: bool,
@@ -192,7 +192,7 @@ fn may_sleep(mounted: &MountEntry) -> bool {
 
 impl SlowDisk {
     fn new(mounted: MountEntry) -> Self {
-        Self { mounted, state: Mutex::new(State::default()), changed: Condvar::new() }
+        Self { mounted, state: Mutex::new(DiskState::default()), changed: Condvar::new() }
     }
 
     pub(crate) fn is_asleep(&self) -> bool {

@@ -147,12 +147,12 @@ fn look_at_all(found: &Mutex<Holders>) -> io::Result<()> {
 
 /// What was found out about a process.
 #[derive(Default)]
-struct Seen {
+struct ProcessUses {
     uses: HashMap<Device, BTreeMap<Use, usize>>,
     is_whole: bool,
 }
 
-impl Seen {
+impl ProcessUses {
     fn add(&mut self, device: io::Result<Device>, how: Use) {
         match device {
             // Mounts without a disk have major number 0.
@@ -169,8 +169,8 @@ impl Seen {
     }
 }
 
-fn look_at(process: &Path) -> Seen {
-    let mut seen = Seen { is_whole: true, ..Seen::default() };
+fn look_at(process: &Path) -> ProcessUses {
+    let mut seen = ProcessUses { is_whole: true, ..ProcessUses::default() };
     for (name, how) in [("cwd", Use::CurrentFolder), ("root", Use::RootFolder), ("exe", Use::Program)] {
         seen.add(device_of(&process.join(name)), how);
     }

@@ -81,7 +81,7 @@ const OF_ITSELF: &str = "\
 /// A program to start.
 #[derive(Debug)]
 pub(crate) struct Program {
-    which: Which,
+    which: ProgramName,
     arguments: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
     /// The user that the program becomes; `None` if it stays the same and needs no guard.
@@ -91,7 +91,7 @@ pub(crate) struct Program {
 }
 
 #[derive(Debug)]
-enum Which {
+enum ProgramName {
     /// A program of the system, by its name.
     Installed(&'static str),
     Itself,
@@ -101,19 +101,19 @@ impl Program {
     /// A program of the system. Its messages are in English.
     pub(crate) fn installed(name: &'static str) -> Self {
         let environment = vec![("PATH".into(), path()), ("LC_ALL".into(), "C".into())];
-        Self { which: Which::Installed(name), environment, ..Self::nothing() }
+        Self { which: ProgramName::Installed(name), environment, ..Self::nothing() }
     }
 
     /// A program of the desktop, which shows windows in the user's language.
     pub(crate) fn of_desktop(name: &'static str) -> Self {
         let environment = without_others(chosen(OF_DESKTOP));
-        Self { which: Which::Installed(name), environment, ..Self::nothing() }
+        Self { which: ProgramName::Installed(name), environment, ..Self::nothing() }
     }
 
     /// A program that shows text on the terminal.
     pub(crate) fn of_terminal(name: &'static str) -> Self {
         Self {
-            which: Which::Installed(name),
+            which: ProgramName::Installed(name),
             environment: without_others(chosen(OF_TERMINAL)),
             ..Self::nothing()
         }
@@ -133,7 +133,7 @@ impl Program {
     fn nothing() -> Self {
         let (arguments, environment) = (Vec::new(), Vec::new());
         let (credentials, input, keeps_folder) = (None, None, false);
-        Self { which: Which::Itself, arguments, environment, credentials, input, keeps_folder }
+        Self { which: ProgramName::Itself, arguments, environment, credentials, input, keeps_folder }
     }
 
     pub(crate) fn arg(mut self, argument: impl Into<OsString>) -> Self {
@@ -261,7 +261,7 @@ impl Program {
 
     /// Runs the program on this terminal, in its session, with `text` as its standard input.
     pub(crate) fn show(self, text: &[u8]) -> io::Result<ExitStatus> {
-        let Which::Installed(name) = self.which else { return Err(io::ErrorKind::Unsupported.into()) };
+        let ProgramName::Installed(name) = self.which else { return Err(io::ErrorKind::Unsupported.into()) };
         close_fds::set_fds_cloexec(3, &[]);
         let mut command = Command::new(find(name)?);
         command.env_clear().envs(self.environment).args(self.arguments).stdin(Stdio::piped());
@@ -280,7 +280,7 @@ impl Program {
         // Descriptors that this process inherited are not closed by std. This process itself still has them.
         close_fds::set_fds_cloexec(3, &[]);
         let mut command = match self.which {
-            Which::Itself => {
+            ProgramName::Itself => {
                 let mut command = Command::new(OWN);
                 let credentials = self.credentials.as_ref().map(Credentials::text).unwrap_or_default();
                 // `ps` and the other commands of bsafs recognize it by this name.
@@ -289,12 +289,12 @@ impl Program {
             }
             // `setsid` could be traced by the user that this process has become. A program that is setuid,
             // such as fusermount3, cannot be, if this process starts it directly and cannot be traced either.
-            Which::Installed(name) if self.credentials.is_none() && process::has_own_session() => {
+            ProgramName::Installed(name) if self.credentials.is_none() && process::has_own_session() => {
                 let mut command = Command::new(find(name)?);
                 command.env_clear();
                 command
             }
-            Which::Installed(name) => {
+            ProgramName::Installed(name) => {
                 let mut command = Command::new(find(SETSID)?);
                 command.env_clear();
                 if let Some(user) = self.credentials.and_then(|credentials| credentials.user) {
@@ -432,8 +432,8 @@ pub(crate) fn find(name: &str) -> io::Result<PathBuf> {
 /// thread: at a limit of processes none can be had, and then a program that did its work would be taken for
 /// one that did not start. Returns `None` if the program does not end in time.
 fn collect(child: &mut Child, ended: &OwnedFd, end: Instant) -> io::Result<Option<Output>> {
-    let mut stdout = Collected::new(child.stdout.take().map(OwnedFd::from))?;
-    let mut stderr = Collected::new(child.stderr.take().map(OwnedFd::from))?;
+    let mut stdout = PartialOutput::new(child.stdout.take().map(OwnedFd::from))?;
+    let mut stderr = PartialOutput::new(child.stderr.take().map(OwnedFd::from))?;
     let mut status = None;
     while status.is_none() {
         if Instant::now() >= end {
@@ -451,13 +451,13 @@ fn collect(child: &mut Child, ended: &OwnedFd, end: Instant) -> io::Result<Optio
 }
 
 /// An output of a program, as far as it was read.
-struct Collected {
+struct PartialOutput {
     /// `None` at the end of the output.
     pipe: Option<File>,
     bytes: Vec<u8>,
 }
 
-impl Collected {
+impl PartialOutput {
     fn new(pipe: Option<OwnedFd>) -> io::Result<Self> {
         if let Some(pipe) = &pipe {
             ioctl_fionbio(pipe, true)?;
@@ -494,7 +494,7 @@ pub(crate) fn read_unless(
     step: Duration,
     mut gives_up: impl FnMut() -> bool,
 ) -> io::Result<Option<Vec<u8>>> {
-    let mut output = Collected::new(Some(pipe))?;
+    let mut output = PartialOutput::new(Some(pipe))?;
     while let Some(pipe) = &output.pipe {
         if gives_up() {
             return Ok(None);

@@ -128,7 +128,7 @@ impl Surface {
         self.levels().map(|level| level.linear_len(self.element.bytes())).sum()
     }
 
-    fn levels(self) -> impl Iterator<Item = Level> {
+    fn levels(self) -> impl Iterator<Item = TileLevel> {
         (0..u32::from(self.mips)).map(move |mip| {
             let elements =
                 |pixels: u32| u64::from(pixels.checked_shr(mip).unwrap_or(0).max(1).div_ceil(self.side));
@@ -140,7 +140,7 @@ impl Surface {
                 }
                 .next_multiple_of(TILE)
             };
-            Level {
+            TileLevel {
                 width: elements(self.width),
                 height: elements(self.height),
                 pitch: padded(self.width),
@@ -165,7 +165,7 @@ impl ElementSize {
 /// One face of one mip, in elements. The maximum is 65,535 by 65,535, so sums of bytes fit into 64
 /// bits easily.
 #[derive(Clone, Copy, Debug)]
-struct Level {
+struct TileLevel {
     width: u64,
     height: u64,
     /// Elements per tiled row, with padding.
@@ -174,7 +174,7 @@ struct Level {
     rows: u64,
 }
 
-impl Level {
+impl TileLevel {
     fn tiled_len(&self, element: u64) -> u64 {
         (self.pitch * self.rows * element).next_multiple_of(ALIGNMENT)
     }
@@ -219,7 +219,7 @@ fn to_rows_levels<const BYTES: usize>(surface: &Surface, mut tiled: &[u8], linea
     }
 }
 
-fn to_rows_level<const BYTES: usize>(level: &Level, tiled: &[u8], linear: &mut [u8]) {
+fn to_rows_level<const BYTES: usize>(level: &TileLevel, tiled: &[u8], linear: &mut [u8]) {
     let (tiles, _) = tiled.as_chunks::<BYTES>();
     let (elements, _) = linear.as_chunks_mut::<BYTES>();
     for (y, row) in elements.chunks_exact_mut(level.width as usize).enumerate() {

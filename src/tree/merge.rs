@@ -70,13 +70,13 @@ const NOT_LISTED: u32 = u32::MAX;
 
 struct Merging {
     /// The merged folders of all layers; the root first, and every folder after its parent.
-    folders: Vec<Folder>,
+    folders: Vec<MergedFolder>,
     layers: Vec<MergeLayer>,
     rule: Rule,
 }
 
 /// A merged folder: the first layer that has it, and its name there.
-struct Folder {
+struct MergedFolder {
     layer: u16,
     name: NameRef,
 }
@@ -103,7 +103,7 @@ impl Merging {
     fn merge_folders(&mut self) -> Result<FolderMap, TooManyNodes> {
         let mut parents = vec![0_u32];
         let mut entered = FolderIndex::default();
-        self.folders.push(Folder { layer: 0, name: NameRef::default() });
+        self.folders.push(MergedFolder { layer: 0, name: NameRef::default() });
         let mut of_layers = Vec::with_capacity(self.layers.len());
         for (index, layer) in self.layers.iter().enumerate() {
             let index = u16::try_from(index).map_err(|_| TooManyNodes)?;
@@ -117,7 +117,7 @@ impl Merging {
                 let parent = of_layer[folder.parent as usize];
                 let name = layer.names.name(folder.name);
                 let is_it = |merged: u32| {
-                    let Folder { layer, name: known } = self.folders[merged as usize];
+                    let MergedFolder { layer, name: known } = self.folders[merged as usize];
                     parents[merged as usize] == parent && fold::same(self.name(layer, known), name)
                 };
                 let merged = match entered.find(parent, name, is_it) {
@@ -125,7 +125,7 @@ impl Merging {
                     Err(key) => {
                         let merged = node_number(self.folders.len())?;
                         entered.insert(key, merged);
-                        self.folders.push(Folder { layer: index, name: folder.name });
+                        self.folders.push(MergedFolder { layer: index, name: folder.name });
                         parents.push(parent);
                         merged
                     }
@@ -156,7 +156,7 @@ impl Merging {
             let start = below.partition_point(|it| parent(it) < folder);
             let end = below.partition_point(|it| parent(it) <= folder);
             let name = |folder: &u32| {
-                let Folder { layer, name } = self.folders[*folder as usize];
+                let MergedFolder { layer, name } = self.folders[*folder as usize];
                 self.name(layer, name)
             };
             below[start..end].sort_unstable_by(|a, b| fold::compare(name(a), name(b)));

@@ -51,11 +51,11 @@ pub struct Spellings {
     /// The first number after those of the first view's nodes.
     first: Ino,
     max_spellings: usize,
-    table: RwLock<Table>,
+    table: RwLock<SpellingTable>,
 }
 
 #[derive(Debug)]
-struct Table {
+struct SpellingTable {
     /// The next free number.
     next: Ino,
     /// All numbers are below this.
@@ -80,7 +80,7 @@ impl Spellings {
     /// Starts with the tree of a first view. At most `max_spellings` are kept. All numbers are below `end`.
     pub fn new(tree: &Tree, max_spellings: usize, end: Ino) -> Self {
         let first = Ino(u64::from(tree.len()) + Ino::ROOT.0);
-        let table = Table {
+        let table = SpellingTable {
             next: first,
             end,
             numbers: Default::default(),
@@ -123,7 +123,7 @@ impl Spellings {
     /// Returns an assumed folder, and counts one lookup of it. `None` if numbers ran out.
     pub fn assume_folder(&self, parent: Inode, name: &[u8]) -> Option<Inode> {
         let mut table = self.write();
-        let Table { next, end, assumed, .. } = &mut *table;
+        let SpellingTable { next, end, assumed, .. } = &mut *table;
         let ino = assumed.look_up(parent.ino, name, || allocate(next, *end))?;
         Some(Inode { ino, node: None })
     }
@@ -131,7 +131,7 @@ impl Spellings {
     /// Allocates an inode number; `None` if numbers ran out.
     pub fn allocate(&self) -> Option<Ino> {
         let mut table = self.write();
-        let Table { next, end, .. } = &mut *table;
+        let SpellingTable { next, end, .. } = &mut *table;
         allocate(next, *end)
     }
 
@@ -210,7 +210,7 @@ impl Spellings {
     /// Forgets the spellings of folders that do not exist in a later view.
     pub fn retain_existing(&self, tree: &Tree) {
         let mut table = self.write();
-        let Table { numbers, spellings, .. } = &mut *table;
+        let SpellingTable { numbers, spellings, .. } = &mut *table;
         // A respelled folder may have regained its first name.
         spellings.retain(|ino, spelling| spelling.node(tree).is_some() && tree.node(*ino).is_none());
         numbers.retain(|_, ino| spellings.contains_key(ino));
@@ -257,7 +257,7 @@ impl Spellings {
         let respelled =
             table.spellings.get(&node_ino).filter(|it| it.previous_ino == node_ino).map(|it| it.node_ino);
         let (node_ino, previous_ino) = respelled.map_or((node_ino, Ino::NONE), |new| (new, node_ino));
-        let Table { next, end, .. } = &mut *table;
+        let SpellingTable { next, end, .. } = &mut *table;
         let ino = allocate(next, *end)?;
         table.spellings.insert(ino, Spelling { parent, name: Box::from(name), node_ino, previous_ino });
         // The key had the number of a folder that vanished and came back with another number.
@@ -267,11 +267,11 @@ impl Spellings {
         Some(ino)
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Table> {
+    fn read(&self) -> RwLockReadGuard<'_, SpellingTable> {
         self.table.read()
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Table> {
+    fn write(&self) -> RwLockWriteGuard<'_, SpellingTable> {
         self.table.write()
     }
 }
@@ -283,7 +283,7 @@ impl Spelling {
     }
 }
 
-impl Table {
+impl SpellingTable {
     /// Finds the number of a spelling of the folder whose own number is `node_ino`.
     fn find(&self, key: &(Ino, Box<[u8]>), node_ino: Ino) -> Option<Ino> {
         let ino = *self.numbers.get(key)?;

@@ -32,7 +32,7 @@ pub(crate) struct OutputFolder {
     root: Arc<OwnedFd>,
     /// Files that must not be replaced.
     kept: HashSet<DiskId>,
-    folders: Mutex<Folders>,
+    folders: Mutex<OutputFolders>,
     needs_names: NeedsNames,
 }
 
@@ -58,7 +58,7 @@ pub(crate) enum Placed<T> {
 
 /// Folders of the tree in the output folder, by node.
 #[derive(Debug)]
-struct Folders {
+struct OutputFolders {
     made: HashSet<NodeId>,
     open: LruCache<NodeId, Arc<OwnedFd>>,
 }
@@ -76,7 +76,7 @@ impl OutputFolder {
             _ => error,
         })?;
         let needs_names = NeedsNames::of(&root);
-        let folders = Folders { made: HashSet::new(), open: LruCache::new(OPEN_MAX) };
+        let folders = OutputFolders { made: HashSet::new(), open: LruCache::new(OPEN_MAX) };
         Ok(Self { root: Arc::new(root), kept, folders: Mutex::new(folders), needs_names })
     }
 
@@ -139,7 +139,7 @@ impl OutputFolder {
     }
 }
 
-impl Folders {
+impl OutputFolders {
     /// Opens a folder beneath the descriptor of its parent, so that neither links nor long paths matter.
     fn open(&mut self, root: &Arc<OwnedFd>, tree: &Tree, node: NodeId) -> io::Result<Arc<OwnedFd>> {
         if node == NodeId::ROOT {

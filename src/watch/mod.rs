@@ -7,6 +7,6 @@
 mod watcher;
 
 pub use watcher::{
-    DiskEvent, FolderPath, Interests, Meaning, MovedWatches, Shortage, UsedFolder, WatchChanges, WatchedFile,
-    Watcher, Woken,
+    DiskEvent, FolderPath, Interests, Meaning, MovedWatches, Shortage, UsedFolder, Wakeup, WatchChanges,
+    WatchedFile, Watcher,
 };

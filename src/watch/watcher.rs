@@ -35,12 +35,12 @@ const EVENTS: usize = 1 << 14;
 pub struct Watcher {
     /// Fails if the user has too many inotify instances.
     inotify: Result<Arc<OwnedFd>, Errno>,
-    tables: Mutex<Tables>,
+    tables: Mutex<WatchTables>,
 }
 
 #[derive(Debug, Default)]
-struct Tables {
-    folders: HashMap<FolderPath, Watched>,
+struct WatchTables {
+    folders: HashMap<FolderPath, WatchedFolder>,
     /// The watches with their folders. Links may give a folder several paths.
     paths: BTreeSet<(i32, FolderPath)>,
     /// Folders whose watches the kernel has ended.
@@ -64,7 +64,7 @@ struct Tables {
 
 /// A folder to watch, with its watch if there is one.
 #[derive(Debug, Default)]
-struct Watched {
+struct WatchedFolder {
     /// How many layers list the entries of the folder.
     layers: u32,
     interest: Interest,
@@ -87,7 +87,7 @@ struct LastUse {
     changed: u64,
 }
 
-/// Which of two folders keeps a watch: the one that is more important ([`Watched::importance`]), or else the
+/// Which of two folders keeps a watch: the one that is more important ([`WatchedFolder::importance`]), or else the
 /// one that programs used last.
 type Rank = (u8, LastUse);
 
@@ -194,7 +194,7 @@ pub struct DiskEvent<'a> {
 
 /// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Woken {
+pub struct Wakeup {
     pub has_events: bool,
     /// Whether the other descriptor can be read.
     pub is_readable: bool,
@@ -251,7 +251,7 @@ impl Watcher {
         tables.set_first(changes.first);
         let is_first = |folder: &FolderPath| tables.folders.get(folder).is_some_and(|it| it.importance() > 0);
         let (mut first, others): (Vec<FolderPath>, Vec<FolderPath>) = changed.into_iter().partition(is_first);
-        first.sort_by_key(|folder| Reverse(tables.folders.get(folder).map_or(0, Watched::importance)));
+        first.sort_by_key(|folder| Reverse(tables.folders.get(folder).map_or(0, WatchedFolder::importance)));
         let mut added: Vec<FolderPath> = first.into_iter().chain(others).collect();
         added.retain(|folder| tables.update(self.inotify(), folder));
         added.sort_unstable();
@@ -362,10 +362,10 @@ impl Watcher {
             tables.rank(folder);
             moved.removed.push(folder.clone());
         }
-        let is_watched = |tables: &Tables, folder: &FolderPath| {
+        let is_watched = |tables: &WatchTables, folder: &FolderPath| {
             tables.folders.get(folder).is_some_and(|it| it.watch.is_some())
         };
-        let mut give = |tables: &mut Tables, folder: &FolderPath| {
+        let mut give = |tables: &mut WatchTables, folder: &FolderPath| {
             tables.update(self.inotify(), folder);
             moved.added.extend(is_watched(tables, folder).then(|| folder.clone()));
         };
@@ -438,7 +438,7 @@ impl Watcher {
         other: BorrowedFd<'_>,
         mount_table: Option<BorrowedFd<'_>>,
         until: Option<Instant>,
-    ) -> io::Result<Woken> {
+    ) -> io::Result<Wakeup> {
         loop {
             let timeout = until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
             let inotify = self.inotify.as_ref().ok().map(AsFd::as_fd);
@@ -452,7 +452,7 @@ impl Watcher {
             }
             let is_ready = |index: usize| !events[index].revents().is_empty();
             let (has_table, last) = (mount_table.is_some(), events.len() - 1);
-            return Ok(Woken {
+            return Ok(Wakeup {
                 has_events: inotify.is_some() && is_ready(last),
                 is_readable: is_ready(0),
                 are_mounts: has_table && is_ready(1),
@@ -516,19 +516,19 @@ impl Watcher {
     }
 
     /// Whether a folder should be watched, and this holds for it.
-    fn holds(&self, folder: &Path, holds: impl FnOnce(&Watched) -> bool) -> bool {
+    fn holds(&self, folder: &Path, holds: impl FnOnce(&WatchedFolder) -> bool) -> bool {
         self.tables.lock().folders.get(folder.as_os_str()).is_some_and(holds)
     }
 }
 
-impl Tables {
+impl WatchTables {
     /// The path of a folder as the tables share it.
     fn entry(&self, path: &OsStr) -> FolderPath {
         self.folders.get_key_value(path).map_or_else(|| path.into(), |(folder, _)| folder.clone())
     }
 
     /// Changes what is known of a folder, if it is known.
-    fn change<T>(&mut self, path: &OsStr, change: impl FnOnce(&mut Watched) -> T) -> Option<T> {
+    fn change<T>(&mut self, path: &OsStr, change: impl FnOnce(&mut WatchedFolder) -> T) -> Option<T> {
         let folder = self.folders.get_key_value(path)?.0.clone();
         self.unrank(&folder);
         let changed = self.folders.get_mut(&folder).map(change);
@@ -548,7 +548,7 @@ impl Tables {
         }
     }
 
-    /// Adds a folder to the order in which watches move. Call [`Tables::unrank`] before anything changes on
+    /// Adds a folder to the order in which watches move. Call [`WatchTables::unrank`] before anything changes on
     /// which that depends.
     fn rank(&mut self, folder: &FolderPath) {
         let Some(it) = self.folders.get(folder) else { return };
@@ -788,7 +788,7 @@ impl Tables {
     }
 }
 
-impl Watched {
+impl WatchedFolder {
     /// How much depends on the watch of a folder: the load order, archives, the paths to sources, what the
     /// caller put first, or nothing but its entries.
     fn importance(&self) -> u8 {

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use bsafs::game::find::{Found, find, recognise, with_prefix};
+use bsafs::game::find::{Installations, find, recognise, with_prefix};
 use bsafs::game::{Disk, Environment, Installation, Storefront};
 use tempfile::TempDir;
 
@@ -73,7 +73,7 @@ impl Home {
         Environment { system: self.path("system"), ..Environment::of_home(self.dir.path(), "anna") }
     }
 
-    pub(super) fn find(&self) -> Found {
+    pub(super) fn find(&self) -> Installations {
         let mut found = find(&Disk::default(), &self.environment());
         // Ignore games that are installed on the machine that runs the test.
         found.installations.retain(|it| it.folder.starts_with(self.dir.path()));

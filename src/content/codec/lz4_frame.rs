@@ -63,21 +63,21 @@ pub(super) fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, Dec
     let stop = frames.run();
     let (filled, contradiction) = (frames.filled, frames.contradiction);
     match (stop, contradiction) {
-        (Stop::Damaged(error), _) => Err(error),
+        (WalkEnd::Damaged(error), _) => Err(error),
         _ if filled < out.len() => Err(ends_early(STREAM, filled, out)),
         (_, Some(what)) => Err(DecodeError::Suspect(what)),
-        (Stop::End, None) => Ok(None),
-        (Stop::Short, None) => Ok(Some(Quirk::Unended)),
-        (Stop::Trailing, None) => Ok(Some(Quirk::Trailing)),
-        (Stop::Full, None) => Ok(Some(Quirk::Longer)),
+        (WalkEnd::End, None) => Ok(None),
+        (WalkEnd::Short, None) => Ok(Some(Quirk::Unended)),
+        (WalkEnd::Trailing, None) => Ok(Some(Quirk::Trailing)),
+        (WalkEnd::Full, None) => Ok(Some(Quirk::Longer)),
     }
 }
 
 fn decode_prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
     let mut frames = Frames::new(packed, out);
     match frames.run() {
-        Stop::Damaged(error) => Err(error),
-        Stop::End | Stop::Short | Stop::Trailing | Stop::Full => Ok(frames.filled),
+        WalkEnd::Damaged(error) => Err(error),
+        WalkEnd::End | WalkEnd::Short | WalkEnd::Trailing | WalkEnd::Full => Ok(frames.filled),
     }
 }
 
@@ -99,7 +99,7 @@ struct Frames<'a, 'o> {
 }
 
 /// Where the walk through a payload ended.
-enum Stop {
+enum WalkEnd {
     /// After a complete frame that nothing follows.
     End,
     /// After a complete frame that something else follows.
@@ -119,30 +119,32 @@ impl<'a, 'o> Frames<'a, 'o> {
     }
 
     /// Walks through all frames.
-    fn run(&mut self) -> Stop {
+    fn run(&mut self) -> WalkEnd {
         let mut first = true;
         loop {
             match self.frame(first) {
-                Ok(()) if self.rest.is_empty() => return Stop::End,
+                Ok(()) if self.rest.is_empty() => return WalkEnd::End,
                 // What follows a complete file does not spoil it.
                 Ok(()) => {
                     first = false;
                     self.is_checked &= self.filled < self.out.len();
                 }
-                Err(Stop::Damaged(_)) if !first && self.filled == self.out.len() => return Stop::Trailing,
+                Err(WalkEnd::Damaged(_)) if !first && self.filled == self.out.len() => {
+                    return WalkEnd::Trailing;
+                }
                 Err(stop) => return stop,
             }
         }
     }
 
-    fn frame(&mut self, first: bool) -> Result<(), Stop> {
+    fn frame(&mut self, first: bool) -> Result<(), WalkEnd> {
         let start = self.rest;
         match self.word() {
             Ok(MAGIC) => {
                 let head = self.head()?;
                 let (blocks, start) = (self.rest, self.filled);
                 let ended = self.decode_blocks(&head);
-                if matches!(ended, Err(Stop::Full)) && self.filled > start {
+                if matches!(ended, Err(WalkEnd::Full)) && self.filled > start {
                     self.check_longer(&head, blocks);
                 }
                 ended
@@ -153,19 +155,19 @@ impl<'a, 'o> Frames<'a, 'o> {
             }
             Err(short) if first => Err(short),
             Ok(_) if first => {
-                Err(Stop::Damaged(DecodeError::Corrupt(format!("not an LZ4 frame ({})", Start(start)))))
+                Err(WalkEnd::Damaged(DecodeError::Corrupt(format!("not an LZ4 frame ({})", Start(start)))))
             }
-            _ => Err(Stop::Trailing),
+            _ => Err(WalkEnd::Trailing),
         }
     }
 
     /// Reads a frame's descriptor: FLG, BD, content size, dictionary, header checksum.
     ///
     /// Skips the content size, because the size that the archive states is the one that counts.
-    fn head(&mut self) -> Result<Head, Stop> {
+    fn head(&mut self) -> Result<FrameHead, WalkEnd> {
         let start = self.rest;
         let &[flags, block] = self.array()?;
-        let unsupported = |what: &str| Err(Stop::Damaged(DecodeError::Unsupported(what.into())));
+        let unsupported = |what: &str| Err(WalkEnd::Damaged(DecodeError::Unsupported(what.into())));
         if flags >> 6 != 1 || flags & 0x02 != 0 || block & 0x8f != 0 {
             return unsupported("the LZ4 frame has an unknown version");
         }
@@ -182,7 +184,7 @@ impl<'a, 'o> Frames<'a, 'o> {
         let descriptor = &start[..start.len() - self.rest.len()];
         let &[stored] = self.array()?;
         self.compare("header checksum", 2, stored.into(), || XxHash32::oneshot(0, descriptor) >> 8 & 0xff);
-        Ok(Head {
+        Ok(FrameHead {
             linked: flags & 0x20 == 0,
             block_checksums: flags & 0x10 != 0,
             content_checksum: flags & 0x04 != 0,
@@ -191,7 +193,7 @@ impl<'a, 'o> Frames<'a, 'o> {
     }
 
     /// Decodes a frame's blocks, its end mark and its checksum.
-    fn decode_blocks(&mut self, head: &Head) -> Result<(), Stop> {
+    fn decode_blocks(&mut self, head: &FrameHead) -> Result<(), WalkEnd> {
         /// Set in the length of a block that is not packed.
         const STORED: u32 = 1 << 31;
         let mut start = self.filled;
@@ -206,7 +208,7 @@ impl<'a, 'o> Frames<'a, 'o> {
                 start = 0;
             }
             if self.filled == self.out.len() {
-                return Err(Stop::Full);
+                return Err(WalkEnd::Full);
             }
             let len = (word & !STORED) as usize;
             if len > head.block {
@@ -225,7 +227,7 @@ impl<'a, 'o> Frames<'a, 'o> {
                 self.unpack(data, whole, history, head.block)?;
             }
             if !whole {
-                return Err(Stop::Short);
+                return Err(WalkEnd::Short);
             }
             if head.block_checksums {
                 let stored = self.word()?;
@@ -253,7 +255,7 @@ impl<'a, 'o> Frames<'a, 'o> {
 
     /// Compares the checksums of a frame that is longer than declared. They cover all of the frame,
     /// so it is decoded again, and only the window that matches can reach is kept.
-    fn check_longer(&mut self, head: &Head, blocks: &'a [u8]) {
+    fn check_longer(&mut self, head: &FrameHead, blocks: &'a [u8]) {
         let has_checksum = head.block_checksums || head.content_checksum;
         if !self.is_checked || !has_checksum || self.contradiction.is_some() {
             return;
@@ -267,25 +269,25 @@ impl<'a, 'o> Frames<'a, 'o> {
     }
 
     /// Makes room for a block: drops all bytes except the window.
-    fn drop_all_but_window(&mut self) -> Result<(), Stop> {
+    fn drop_all_but_window(&mut self) -> Result<(), WalkEnd> {
         let dropped = self.filled.saturating_sub(WINDOW);
-        self.droppable = self.droppable.checked_sub(dropped as u64).ok_or(Stop::Full)?;
+        self.droppable = self.droppable.checked_sub(dropped as u64).ok_or(WalkEnd::Full)?;
         self.out.copy_within(dropped..self.filled, 0);
         self.filled -= dropped;
         Ok(())
     }
 
     /// Appends bytes that are not packed.
-    fn copy(&mut self, data: &[u8]) -> Result<(), Stop> {
+    fn copy(&mut self, data: &[u8]) -> Result<(), WalkEnd> {
         let room = &mut self.out[self.filled..];
         let len = data.len().min(room.len());
         room[..len].copy_from_slice(&data[..len]);
         self.filled += len;
-        if len < data.len() { Err(Stop::Full) } else { Ok(()) }
+        if len < data.len() { Err(WalkEnd::Full) } else { Ok(()) }
     }
 
     /// Appends a packed block of at most `most` bytes. Its matches may reach back to `history`.
-    fn unpack(&mut self, data: &[u8], whole: bool, history: usize, most: usize) -> Result<(), Stop> {
+    fn unpack(&mut self, data: &[u8], whole: bool, history: usize, most: usize) -> Result<(), WalkEnd> {
         let room = self.out.len() - self.filled;
         let limit = room.min(most);
         if whole {
@@ -311,32 +313,32 @@ impl<'a, 'o> Frames<'a, 'o> {
             Ok(filled) => self.filled = filled,
             Err(damage) => return Err(self.damaged(damage)),
         }
-        Err(if whole { Stop::Full } else { Stop::Short })
+        Err(if whole { WalkEnd::Full } else { WalkEnd::Short })
     }
 
-    fn take(&mut self, len: usize) -> Result<&'a [u8], Stop> {
-        let (taken, rest) = self.rest.split_at_checked(len).ok_or(Stop::Short)?;
+    fn take(&mut self, len: usize) -> Result<&'a [u8], WalkEnd> {
+        let (taken, rest) = self.rest.split_at_checked(len).ok_or(WalkEnd::Short)?;
         self.rest = rest;
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], Stop> {
-        let (taken, rest) = self.rest.split_first_chunk().ok_or(Stop::Short)?;
+    fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], WalkEnd> {
+        let (taken, rest) = self.rest.split_first_chunk().ok_or(WalkEnd::Short)?;
         self.rest = rest;
         Ok(taken)
     }
 
-    fn word(&mut self) -> Result<u32, Stop> {
+    fn word(&mut self) -> Result<u32, WalkEnd> {
         self.array().map(|word| u32::from_le_bytes(*word))
     }
 
-    fn damaged(&self, why: impl std::fmt::Display) -> Stop {
-        Stop::Damaged(damaged(STREAM, self.filled, self.out, why))
+    fn damaged(&self, why: impl std::fmt::Display) -> WalkEnd {
+        WalkEnd::Damaged(damaged(STREAM, self.filled, self.out, why))
     }
 }
 
 /// What a frame states about its blocks.
-struct Head {
+struct FrameHead {
     /// Whether matches may reach back into earlier blocks.
     linked: bool,
     /// Whether each block is followed by a checksum of four bytes.

@@ -96,8 +96,8 @@ fn decode_prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
     PIECES.with_borrow_mut(|pieces| {
         pieces.reset(true);
         match inflate(pieces, packed, out) {
-            Ending::Damaged { len, why } if len < out.len() => Err(damaged(STREAM, len, out, why)),
-            Ending::Damaged { len, .. } | Ending::End { len } | Ending::Open { len } => Ok(len),
+            StreamEnd::Damaged { len, why } if len < out.len() => Err(damaged(STREAM, len, out, why)),
+            StreamEnd::Damaged { len, .. } | StreamEnd::End { len } | StreamEnd::Open { len } => Ok(len),
         }
     })
 }
@@ -110,24 +110,24 @@ fn decode_leniently(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, Deco
         pieces.reset(true);
         let mut ending = inflate(pieces, packed, out);
         match ending {
-            Ending::End { len } | Ending::Open { len } if len < out.len() => {
+            StreamEnd::End { len } | StreamEnd::Open { len } if len < out.len() => {
                 return Err(ends_early(STREAM, len, out));
             }
-            Ending::Open { .. } => {
+            StreamEnd::Open { .. } => {
                 let rest = &packed[taken(pieces, packed)..];
                 ending = inflate_excess(pieces, rest);
             }
-            Ending::Damaged { .. } | Ending::End { .. } => {}
+            StreamEnd::Damaged { .. } | StreamEnd::End { .. } => {}
         }
         let taken = taken(pieces, packed);
         let decoded = usize::try_from(pieces.total_out()).unwrap_or(usize::MAX);
         match ending {
-            Ending::End { .. } if decoded > out.len() => Ok(Some(Quirk::Longer)),
-            Ending::End { .. } if taken < packed.len() => Ok(Some(Quirk::Trailing)),
-            Ending::End { .. } => Ok(None),
-            Ending::Open { .. } if decoded > out.len() => Err(DecodeError::Suspect(unproven(STREAM, out))),
-            Ending::Open { .. } => Ok(Some(Quirk::Unended)),
-            Ending::Damaged { why, .. } => Err(match packed[..taken].last_chunk::<CHECKSUM_LEN>() {
+            StreamEnd::End { .. } if decoded > out.len() => Ok(Some(Quirk::Longer)),
+            StreamEnd::End { .. } if taken < packed.len() => Ok(Some(Quirk::Trailing)),
+            StreamEnd::End { .. } => Ok(None),
+            StreamEnd::Open { .. } if decoded > out.len() => Err(DecodeError::Suspect(unproven(STREAM, out))),
+            StreamEnd::Open { .. } => Ok(Some(Quirk::Unended)),
+            StreamEnd::Damaged { why, .. } => Err(match packed[..taken].last_chunk::<CHECKSUM_LEN>() {
                 Some(stored) if why.contains("data check") && decoded == out.len() => {
                     let (stored, computed) = (u32::from_be_bytes(*stored), adler32(out));
                     DecodeError::Suspect(contradiction(STREAM, "Adler-32", 8, stored, computed))
@@ -144,12 +144,12 @@ fn taken(pieces: &Decompress, packed: &[u8]) -> usize {
 }
 
 /// Decodes what follows the last declared byte, including the checksum, and drops it.
-fn inflate_excess(pieces: &mut Decompress, mut packed: &[u8]) -> Ending {
+fn inflate_excess(pieces: &mut Decompress, mut packed: &[u8]) -> StreamEnd {
     let most = pieces.total_out().saturating_add(EXCESS_MAX);
     loop {
         let before = pieces.total_in();
         let ending = inflate(pieces, packed, &mut [0; EXCESS_LEN]);
-        if pieces.total_out() >= most || !matches!(ending, Ending::Open { len: EXCESS_LEN }) {
+        if pieces.total_out() >= most || !matches!(ending, StreamEnd::Open { len: EXCESS_LEN }) {
             return ending;
         }
         packed = &packed[(pieces.total_in() - before) as usize..];
@@ -157,7 +157,7 @@ fn inflate_excess(pieces: &mut Decompress, mut packed: &[u8]) -> Ending {
 }
 
 /// Where decoding stopped, and how many bytes were decoded.
-enum Ending {
+enum StreamEnd {
     /// Decoding stopped at the end of the stream, after the checksum.
     End { len: usize },
     /// Decoding stopped at the end of the input or of the buffer.
@@ -167,7 +167,7 @@ enum Ending {
 }
 
 /// Decodes until the stream ends or makes no progress.
-fn inflate(pieces: &mut Decompress, packed: &[u8], out: &mut [u8]) -> Ending {
+fn inflate(pieces: &mut Decompress, packed: &[u8], out: &mut [u8]) -> StreamEnd {
     let (mut taken, mut len) = (0, 0);
     loop {
         let (before_in, before_out) = (pieces.total_in(), pieces.total_out());
@@ -177,12 +177,12 @@ fn inflate(pieces: &mut Decompress, packed: &[u8], out: &mut [u8]) -> Ending {
         taken += more_in as usize;
         len += more_out as usize;
         match status {
-            Ok(Status::StreamEnd) => return Ending::End { len },
-            Ok(_) if more_in == 0 && more_out == 0 => return Ending::Open { len },
+            Ok(Status::StreamEnd) => return StreamEnd::End { len },
+            Ok(_) if more_in == 0 && more_out == 0 => return StreamEnd::Open { len },
             Ok(_) => {}
             Err(error) => {
                 let why = error.message().unwrap_or("it cannot be decoded").to_owned();
-                return Ending::Damaged { len, why };
+                return StreamEnd::Damaged { len, why };
             }
         }
     }

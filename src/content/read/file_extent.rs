@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use super::scattered::{Scattered, Watched};
+use super::scattered::{Scattered, WatchedArchive};
 use crate::archive_file::{ArchiveFile, ArchiveReadError};
 use crate::content::cache::{
     Buffer, Cache, CacheKey, CachedContent, Decoded, DecodedRange, LARGE, MemoryLimit, Reservation, zeros,
@@ -710,8 +710,8 @@ impl ArchiveContent {
         }
     }
 
-    fn watched(&self) -> Watched<'_> {
-        Watched { number: self.number, file: &self.file, position: &self.position }
+    fn watched(&self) -> WatchedArchive<'_> {
+        WatchedArchive { number: self.number, file: &self.file, position: &self.position }
     }
 
     /// Whether both are the same archive, shown in the same form, and it did not change since it was opened.

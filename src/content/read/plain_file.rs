@@ -40,13 +40,13 @@ impl Examined {
 }
 
 /// A range of a part of the file.
-struct Piece<'s> {
-    part: Part<'s>,
+struct FilePiece<'s> {
+    part: FilePart<'s>,
     /// The range within the part.
     within: Range<u64>,
 }
 
-enum Part<'s> {
+enum FilePart<'s> {
     /// The header that bsafs adds.
     Head,
     /// One of the extents, and its size in bytes.
@@ -104,7 +104,7 @@ impl<'s> PlainFile<'s> {
         if pieces.is_empty() {
             return Ok(FileBytes::EMPTY);
         }
-        let len = pieces.iter().map(Piece::len).sum();
+        let len = pieces.iter().map(FilePiece::len).sum();
         let mut out = Buffer::new(len, None).map_err(ReadFault::at_start)?;
         // Nearly all reads have one piece. If it is cached, its bytes need no copy.
         if let [piece] = &pieces[..] {
@@ -155,27 +155,27 @@ impl<'s> PlainFile<'s> {
     }
 
     /// Cuts a range of the file at the borders of its parts, and at the end of the file.
-    fn pieces(self, range: &Range<u64>) -> Result<Vec<Piece<'s>>, ReadFault> {
+    fn pieces(self, range: &Range<u64>) -> Result<Vec<FilePiece<'s>>, ReadFault> {
         let mut start = 0;
         let mut pieces = Vec::new();
         let mut cut = |part, size: u64| {
             let end = start + size;
             let (from, to) = (range.start.max(start), range.end.min(end));
             if from < to {
-                pieces.push(Piece { part, within: from - start..to - start });
+                pieces.push(FilePiece { part, within: from - start..to - start });
             }
             start = end;
         };
-        cut(Part::Head, self.head_len());
+        cut(FilePart::Head, self.head_len());
         for extent in self.extents() {
             let size = size_of(extent)?;
-            cut(Part::Extent(extent, size), u64::from(size));
+            cut(FilePart::Extent(extent, size), u64::from(size));
         }
         Ok(pieces)
     }
 
     /// Fills `out` from pieces, one after the other.
-    fn read_pieces(self, pieces: &[Piece<'s>], out: &mut [u8]) -> Result<(), ReadFault> {
+    fn read_pieces(self, pieces: &[FilePiece<'s>], out: &mut [u8]) -> Result<(), ReadFault> {
         let mut rest = out;
         for piece in pieces {
             let (to, others) = rest.split_at_mut(piece.len());
@@ -190,25 +190,25 @@ impl<'s> PlainFile<'s> {
     /// Reads a piece into `out`, which has the piece's length, or leaves it in the cache.
     fn read_piece(
         self,
-        piece: &Piece<'s>,
+        piece: &FilePiece<'s>,
         is_only_piece: bool,
         out: &mut [u8],
     ) -> Result<PieceBytes<'s>, ReadFault> {
-        let Piece { part, within } = piece;
+        let FilePiece { part, within } = piece;
         match part {
-            Part::Head => {
+            FilePart::Head => {
                 let head = self.archive.tables.head_bytes(self.entry);
                 out.copy_from_slice(&head[within.start as usize..within.end as usize]);
                 Ok(PieceBytes::InBuffer)
             }
-            Part::Extent(extent, size) => {
+            FilePart::Extent(extent, size) => {
                 extent.read(*size, within, is_only_piece, out).map_err(|reason| extent.fault(reason))
             }
         }
     }
 }
 
-impl Piece<'_> {
+impl FilePiece<'_> {
     fn len(&self) -> usize {
         (self.within.end - self.within.start) as usize
     }

@@ -14,7 +14,7 @@
 //!
 //! One thread for each disk reads ahead, and waits for a step before it requests the next one. So a program
 //! waits for one step at most. Disks that do not seek are never read ahead, nor are archives that do not stay
-//! open. The state of a disk is [`Disk`], which reads nothing itself.
+//! open. The state of a disk is [`DiskReaders`], which reads nothing itself.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -56,7 +56,7 @@ const JUDGED: f64 = 16.0;
 
 /// An archive that is read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Watched<'a> {
+pub(super) struct WatchedArchive<'a> {
     /// Unique among all archives of the mount.
     pub(super) number: u32,
     pub(super) file: &'a Arc<ArchiveFile>,
@@ -71,7 +71,7 @@ pub(crate) struct Scattered {
     /// Whether a thread reads ahead on a disk.
     is_active: AtomicBool,
     /// By device number.
-    disks: Mutex<HashMap<u64, Disk>>,
+    disks: Mutex<HashMap<u64, DiskReaders>>,
     wake: Condvar,
 }
 
@@ -84,7 +84,7 @@ impl Scattered {
     /// Runs a read of a range of an archive, and records whether it waited for the disk.
     pub(super) fn watch<T>(
         self: &Arc<Self>,
-        archive: Watched<'_>,
+        archive: WatchedArchive<'_>,
         range: Range<u64>,
         read: impl FnOnce() -> T,
     ) -> T {
@@ -98,7 +98,7 @@ impl Scattered {
         if (waited >= SEEK_TIME || self.is_active.load(Ordering::Relaxed)) && archive.file.stays_open() {
             let device = archive.file.identity().device;
             let mut disks = self.disks.lock();
-            let disk = disks.entry(device).or_insert_with(Disk::new);
+            let disk = disks.entry(device).or_insert_with(DiskReaders::new);
             disk.note_read((archive.number, archive.file), &range, before, waited);
             if disk.step().is_some() {
                 self.serve(device, disk);
@@ -109,7 +109,7 @@ impl Scattered {
 
     /// Whether an archive is read ahead, so that a request of a range would only delay that. If other
     /// archives of its disk had many seeks and there is budget left, its turn has come.
-    pub(super) fn replaces(self: &Arc<Self>, archive: Watched<'_>, range: &Range<u64>) -> bool {
+    pub(super) fn replaces(self: &Arc<Self>, archive: WatchedArchive<'_>, range: &Range<u64>) -> bool {
         if !self.is_active.load(Ordering::Relaxed) || !archive.file.stays_open() {
             return false;
         }
@@ -133,7 +133,7 @@ impl Scattered {
     }
 
     /// Has the thread of a disk read. Starts it if it does not run.
-    fn serve(self: &Arc<Self>, device: u64, disk: &mut Disk) {
+    fn serve(self: &Arc<Self>, device: u64, disk: &mut DiskReaders) {
         if disk.is_served {
             return self.wake.notify_all();
         }
@@ -154,7 +154,7 @@ impl Scattered {
         loop {
             let step = disks.get_mut(&device).and_then(|disk| disk.step());
             let Some(Step { number, range }) = step else {
-                if disks.get(&device).is_none_or(Disk::is_paused) {
+                if disks.get(&device).is_none_or(DiskReaders::is_paused) {
                     disks.remove(&device);
                     let is_active = disks.values().any(|disk| disk.is_served);
                     return self.is_active.store(is_active, Ordering::Relaxed);
@@ -187,7 +187,7 @@ fn available_memory() -> Option<u64> {
 
 /// The readers of a disk, and what was read ahead for them.
 #[derive(Debug)]
-struct Disk {
+struct DiskReaders {
     seeks: u64,
     last_seek: Instant,
     /// How long reads with seeks took.
@@ -197,7 +197,7 @@ struct Disk {
     /// Bytes that were read ahead from the disk.
     read: u64,
     /// By number.
-    archives: HashMap<u32, Archive>,
+    archives: HashMap<u32, ScatteredArchive>,
     /// The archive of the last seek.
     wanted: u32,
     /// Whether a thread reads ahead.
@@ -206,7 +206,7 @@ struct Disk {
 
 /// An archive with seeks.
 #[derive(Debug)]
-struct Archive {
+struct ScatteredArchive {
     file: Weak<ArchiveFile>,
     len: u64,
     /// The end of what was read ahead.
@@ -229,7 +229,7 @@ fn is_far(range: &Range<u64>, before: u64, file: &ArchiveFile) -> bool {
     range.start.abs_diff(before) > NEAR.min(file.len() / NEAR_PART)
 }
 
-impl Disk {
+impl DiskReaders {
     fn new() -> Self {
         let (archives, last_seek) = (HashMap::new(), Instant::now());
         let (waited, spent) = (Duration::ZERO, Duration::ZERO);
@@ -265,7 +265,7 @@ impl Disk {
         let archive = match self.archives.entry(number) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(_) if !has_waited => return,
-            Entry::Vacant(new) => new.insert(Archive::new(file)),
+            Entry::Vacant(new) => new.insert(ScatteredArchive::new(file)),
         };
         archive.note_read(range, has_waited);
         if has_waited && is_far(range, before, file) {
@@ -286,7 +286,7 @@ impl Disk {
         if self.seeks < SEEKS_MIN || self.archives.get(&number).is_some_and(|it| it.ahead > 0) {
             return false;
         }
-        self.archives.entry(number).or_insert_with(|| Archive::new(file));
+        self.archives.entry(number).or_insert_with(|| ScatteredArchive::new(file));
         let wanted = mem::replace(&mut self.wanted, number);
         let has_step = self.step().is_some();
         self.wanted = if has_step { number } else { wanted };
@@ -332,7 +332,7 @@ impl Disk {
     }
 }
 
-impl Archive {
+impl ScatteredArchive {
     fn new(file: &Arc<ArchiveFile>) -> Self {
         Self {
             file: Arc::downgrade(file),
@@ -373,7 +373,7 @@ mod tests {
 
     /// A simulated disk.
     struct Simulated {
-        disk: Disk,
+        disk: DiskReaders,
         archives: Vec<Arc<ArchiveFile>>,
         /// The files that are in the page cache, and the end of what was read ahead into it.
         cached: Vec<(HashSet<u64>, u64)>,
@@ -388,7 +388,7 @@ mod tests {
         fn new(lens: &[u64]) -> Self {
             let archives: Vec<_> = lens.iter().map(|len| archive(*len)).collect();
             Self {
-                disk: Disk::new(),
+                disk: DiskReaders::new(),
                 cached: vec![Default::default(); lens.len()],
                 archives,
                 waits: 0,
@@ -443,11 +443,12 @@ mod tests {
         let (file, position) = (archive(8 * MIB), AtomicU64::new(0));
         let device = file.identity().device;
         let read = |at: u64| {
-            let archive = Watched { number: 0, file: &file, position: &position };
+            let archive = WatchedArchive { number: 0, file: &file, position: &position };
             scattered.watch(archive, at..at + 9, || thread::sleep(SEEK_TIME));
             scattered.is_active.load(Ordering::Relaxed)
         };
-        let spent = Disk { seeks: SEEKS_MIN, read: 2 * SEEKS_MIN * BYTES_PER_SEEK, ..Disk::new() };
+        let spent =
+            DiskReaders { seeks: SEEKS_MIN, read: 2 * SEEKS_MIN * BYTES_PER_SEEK, ..DiskReaders::new() };
         scattered.disks.lock().insert(device, spent);
         assert!(!read(4 * MIB), "no budget is left");
         scattered.disks.lock().get_mut(&device).unwrap().read = 0;

@@ -1,7 +1,7 @@
 //! Daggerfall's BSA files and `DAGGER.SND`, and Battlespire's BSA files: a count, the directory's kind, the
 //! files, and a directory of names or numbers (FORMATS.md sections 9.2 and 9.3).
 
-use super::layout::{File, Layout, NAMED_LEN, NamedRecord, about};
+use super::layout::{DirectoryLayout, LegacyFile, NAMED_LEN, NamedRecord, about};
 use crate::format::archive::{About, Archive, Codec, Name};
 use crate::format::detect::Format;
 use crate::format::error::ParseError;
@@ -16,8 +16,8 @@ pub const FORMAT: Format =
 /// Length of the record of a file with a number, in bytes.
 const NUMBERED_LEN: usize = 8;
 
-static NAMES: Layout = Layout { header_len: 4, record_len: NAMED_LEN, read: named };
-static NUMBERS: Layout = Layout { header_len: 4, record_len: NUMBERED_LEN, read: numbered };
+static NAMES: DirectoryLayout = DirectoryLayout { header_len: 4, record_len: NAMED_LEN, read: named };
+static NUMBERS: DirectoryLayout = DirectoryLayout { header_len: 4, record_len: NUMBERED_LEN, read: numbered };
 
 fn recognises(archive: Bytes<'_>) -> bool {
     kind(archive).is_ok_and(|(layout, _)| layout.fits(archive))
@@ -47,7 +47,7 @@ const BATTLESPIRE: &str = "An Elder Scrolls Legend: Battlespire";
 const EITHER: &str = "The Elder Scrolls II: Daggerfall, An Elder Scrolls Legend: Battlespire";
 
 /// The layout that the header states.
-fn kind(archive: Bytes<'_>) -> Result<(&'static Layout, About), ParseError> {
+fn kind(archive: Bytes<'_>) -> Result<(&'static DirectoryLayout, About), ParseError> {
     let mut header = Reader::new(archive);
     header.skip(2, "the count of files")?;
     match header.u16("the kind of the directory")? {
@@ -73,15 +73,15 @@ impl NumberedRecord<'_> {
     }
 }
 
-fn numbered<'a>(directory: &mut Reader<'a>) -> Result<File<'a>, UnexpectedEnd> {
+fn numbered<'a>(directory: &mut Reader<'a>) -> Result<LegacyFile<'a>, UnexpectedEnd> {
     let record = NumberedRecord(directory.record("a file's record")?);
-    Ok(File { name: Name::Number(record.number()), codec: Codec::Stored, size: record.size() })
+    Ok(LegacyFile { name: Name::Number(record.number()), codec: Codec::Stored, size: record.size() })
 }
 
 /// The flag of files that Battlespire packs with LZSS.
 const LZSS: u16 = 0x0100;
 
-fn named<'a>(directory: &mut Reader<'a>) -> Result<File<'a>, UnexpectedEnd> {
+fn named<'a>(directory: &mut Reader<'a>) -> Result<LegacyFile<'a>, UnexpectedEnd> {
     let record = NamedRecord::read(directory)?;
     Ok(record.file(match record.flag() {
         0 => Codec::Stored,

@@ -17,23 +17,23 @@ use crate::read::{Bytes, Reader, Record, UnexpectedEnd};
 /// Length of the record of a file with a name, in bytes.
 pub(super) const NAMED_LEN: usize = 18;
 
-pub(super) struct Layout {
+pub(super) struct DirectoryLayout {
     /// Length of the header in bytes, the count included.
     pub(super) header_len: u64,
     /// Length of a record of the directory in bytes.
     pub(super) record_len: usize,
-    pub(super) read: for<'a> fn(&mut Reader<'a>) -> Result<File<'a>, UnexpectedEnd>,
+    pub(super) read: for<'a> fn(&mut Reader<'a>) -> Result<LegacyFile<'a>, UnexpectedEnd>,
 }
 
 /// A file, as the directory describes it.
-pub(super) struct File<'a> {
+pub(super) struct LegacyFile<'a> {
     pub(super) name: Name<'a>,
     pub(super) codec: Codec,
     /// Size in bytes, as stored.
     pub(super) size: u32,
 }
 
-impl Layout {
+impl DirectoryLayout {
     /// A reader of the directory, which is at the end of the archive.
     fn directory<'a>(&self, archive: Bytes<'a>) -> Result<Reader<'a>, UnexpectedEnd> {
         let end = UnexpectedEnd { at: self.header_len, what: "the directory" };
@@ -74,7 +74,7 @@ impl Layout {
         let start = directory.position();
         let tables = vec![0..self.header_len, directory.range()];
         while directory.left() > 0 {
-            let File { name, codec, size } = (self.read)(&mut directory)?;
+            let LegacyFile { name, codec, size } = (self.read)(&mut directory)?;
             packed = packed.saturating_add(u32::from(codec == Codec::Unsupported));
             files.entries.push(Entry { name, hash: Hash::default(), extents: 1 });
             files.extents.push(Extent {
@@ -130,9 +130,9 @@ impl<'a> NamedRecord<'a> {
         self.0.u32_at::<14>()
     }
 
-    pub(super) fn file(&self, codec: Codec) -> File<'a> {
+    pub(super) fn file(&self, codec: Codec) -> LegacyFile<'a> {
         let name = Name::Path(self.name().split(|&byte| byte == 0).next().unwrap_or_default());
-        File { name, codec, size: self.size() }
+        LegacyFile { name, codec, size: self.size() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The tables of BA2 archives (FORMATS.md 3.1 to 3.4, and 3.6).
 
-use super::new_entry::{Block, Bytes, NewEntry, TableError};
+use super::new_entry::{Block, NewEntry, TableBytes, TableError};
 use crate::format::ba2::{Kind as Ba2Kind, MAGIC, SENTINEL};
 use crate::texture::tiling::LINEAR;
 
@@ -37,7 +37,7 @@ pub(super) fn head(
     blocks: &[Vec<Block>],
     end: u64,
 ) -> Result<Vec<u8>, TableError> {
-    let mut out = Bytes::default();
+    let mut out = TableBytes::default();
     let archive = if has_textures { Ba2Kind::Textures } else { Ba2Kind::General };
     out.bytes(MAGIC);
     out.u32(version);
@@ -85,7 +85,7 @@ pub(super) fn head(
 }
 
 pub(super) fn tail(files: &[NewEntry]) -> Result<Vec<u8>, TableError> {
-    let mut out = Bytes::default();
+    let mut out = TableBytes::default();
     for file in files {
         let name = file.path.bytes();
         out.u16(u16::try_from(name.len()).map_err(|_| TableError::TooLarge)?);

@@ -289,9 +289,9 @@ impl std::error::Error for TableError {}
 // Tables of a new archive, byte by byte. Numbers are little-endian.
 
 #[derive(Debug, Default)]
-pub(super) struct Bytes(pub(super) Vec<u8>);
+pub(super) struct TableBytes(pub(super) Vec<u8>);
 
-impl Bytes {
+impl TableBytes {
     pub(super) fn bytes(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }

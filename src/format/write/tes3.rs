@@ -1,6 +1,6 @@
 //! The tables of Morrowind's archives (FORMATS.md 2.1).
 
-use super::new_entry::{Block, Bytes, NewEntry, TableError, len};
+use super::new_entry::{Block, NewEntry, TableBytes, TableError, len};
 use crate::format::tes3::{HASH_LEN, HEADER_LEN, MAGIC, NAME_OFFSET_LEN, RECORD_LEN};
 
 pub(super) fn data_start(files: &[NewEntry]) -> u64 {
@@ -16,7 +16,7 @@ fn hashes_start(files: &[NewEntry]) -> u64 {
 }
 
 pub(super) fn head(files: &[NewEntry], blocks: &[Vec<Block>]) -> Result<Vec<u8>, TableError> {
-    let (mut out, start) = (Bytes::default(), data_start(files));
+    let (mut out, start) = (TableBytes::default(), data_start(files));
     out.bytes(&MAGIC);
     out.word(hashes_start(files).saturating_sub(HEADER_LEN))?;
     out.word(files.len())?;

@@ -1,6 +1,6 @@
 //! The tables of the TES4 family (FORMATS.md 1.1 to 1.5).
 
-use super::new_entry::{Block, Bytes, NewEntry, TableError, len, stored_flags};
+use super::new_entry::{Block, NewEntry, TableBytes, TableError, len, stored_flags};
 use crate::format::tes4::{FILE_RECORD_LEN, HEADER_LEN, INVERTED, MAGIC, SIZE_MASK};
 use crate::format::tes4_flag as flag;
 
@@ -58,7 +58,7 @@ pub(super) fn head(
     let is_packed = packed > with_data().count() / 2;
     let flags = if is_packed { flags | flag::COMPRESSED } else { flags };
     let count = folders(files).count();
-    let mut out = Bytes::default();
+    let mut out = TableBytes::default();
     out.bytes(MAGIC);
     out.u32(version);
     out.word(HEADER_LEN)?;

@@ -22,7 +22,7 @@ pub(crate) type Waiting = Box<dyn Send>;
 /// The pending names, and the answers that wait for them.
 #[derive(Debug, Default)]
 pub(crate) struct PendingNames {
-    table: Mutex<Table>,
+    table: Mutex<PendingTable>,
     /// Number of names. It is 0 nearly always, and then no request takes the lock.
     count: AtomicUsize,
     /// Called when an answer begins to wait; set once.
@@ -30,14 +30,14 @@ pub(crate) struct PendingNames {
 }
 
 #[derive(Default)]
-struct Table {
+struct PendingTable {
     /// The number of reloads that had begun when a name was added, by folder (own number) and folded name.
     names: HashMap<NameIn, u64>,
     waiting: Vec<(NameIn, Ino, Waiting)>,
     reloads: u64,
 }
 
-impl fmt::Debug for Table {
+impl fmt::Debug for PendingTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} names, {} answers", self.names.len(), self.waiting.len())
     }
@@ -98,7 +98,7 @@ impl PendingNames {
     /// their answers are given.
     pub(crate) fn end_reload(&self) {
         let mut table = self.lock();
-        let Table { names, waiting, reloads } = &mut *table;
+        let PendingTable { names, waiting, reloads } = &mut *table;
         names.retain(|_, added| added == reloads);
         let given: Vec<_> = waiting.extract_if(.., |(key, ..)| !names.contains_key(key)).collect();
         self.count.store(names.len(), Ordering::SeqCst);
@@ -106,7 +106,7 @@ impl PendingNames {
         drop(given);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
+    fn lock(&self) -> MutexGuard<'_, PendingTable> {
         self.table.lock()
     }
 }

@@ -19,10 +19,10 @@ const LOOSE_VALIDITY: Validity = Validity::Seconds(1);
 
 /// Retired files by inode number.
 #[derive(Debug, Default)]
-pub(crate) struct Retired(Mutex<Table>);
+pub(crate) struct Retired(Mutex<RetiredTable>);
 
 #[derive(Debug, Default)]
-struct Table {
+struct RetiredTable {
     files: HashMap<Ino, RetiredFile>,
     /// Inode number of an archive's entry: the inverse of `files`.
     held: HashMap<(u32, u32), Ino>,
@@ -36,12 +36,12 @@ struct Table {
 #[derive(Clone, Debug)]
 enum RetiredFile {
     Entry { source: u32, entry: u32 },
-    Loose(Arc<LooseFile>, Told),
+    Loose(Arc<LooseFile>, SentAttr),
 }
 
 /// The size and mtime of a loose file that the kernel was sent last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Told {
+struct SentAttr {
     size: u64,
     modified: SystemTime,
 }
@@ -62,7 +62,8 @@ impl Retired {
         let Some(source) = file.archive_number() else {
             let Some(open) = file.open_loose() else { return false };
             let known = open.stat();
-            let told = shown.map_or(Told::of(&known), |it| Told { size: it.size, modified: it.modified });
+            let told =
+                shown.map_or(SentAttr::of(&known), |it| SentAttr { size: it.size, modified: it.modified });
             self.table().add_loose(ino, open, told);
             return true;
         };
@@ -144,7 +145,7 @@ impl Retired {
             return None;
         }
         // The disk is asked without the lock.
-        let now = Told::of(&file.stat_now()?);
+        let now = SentAttr::of(&file.stat_now()?);
         match self.table().files.get_mut(&ino)? {
             RetiredFile::Loose(_, told) if *told != now => *told = now,
             _ => return None,
@@ -164,19 +165,19 @@ impl Retired {
         })
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, RetiredTable> {
         self.0.lock()
     }
 }
 
-impl Told {
+impl SentAttr {
     fn of(stat: &FileStat) -> Self {
         Self { size: stat.size, modified: stat.modified() }
     }
 }
 
-impl Table {
-    fn add_loose(&mut self, ino: Ino, file: LooseFile, told: Told) {
+impl RetiredTable {
+    fn add_loose(&mut self, ino: Ino, file: LooseFile, told: SentAttr) {
         self.files.insert(ino, RetiredFile::Loose(Arc::new(file), told));
         self.loose.push_back(ino);
         if self.loose.len() > RETIRED_FILES_MAX

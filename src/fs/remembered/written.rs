@@ -78,7 +78,7 @@ impl Drop for HeldAttr {
 
 #[derive(Debug, Default)]
 struct Writes {
-    files: HashMap<Ino, Written>,
+    files: HashMap<Ino, WrittenFile>,
     /// Files that were cut off and left `files` after that: the size that the kernel may have until a program
     /// asks for it, and since when.
     larger: HashMap<Ino, (u64, Instant)>,
@@ -87,7 +87,7 @@ struct Writes {
 }
 
 #[derive(Debug)]
-struct Written {
+struct WrittenFile {
     /// The attributes to show.
     attr: Attr,
     /// Those to show when the pages are dropped.
@@ -155,7 +155,7 @@ impl WrittenFiles {
     /// What a reload will show no longer that began now: the attributes of files when a write was noticed.
     pub(crate) fn noticed(&self) -> Vec<Attr> {
         let table = self.table.read();
-        let is_noticed = |file: &&Written| file.noticed.is_some_and(|noticed| noticed < table.reloads);
+        let is_noticed = |file: &&WrittenFile| file.noticed.is_some_and(|noticed| noticed < table.reloads);
         table.files.values().filter(is_noticed).map(|file| file.next).collect()
     }
 
@@ -170,7 +170,7 @@ impl WrittenFiles {
 
     /// Whether that will change the size that is shown, or that the kernel may have.
     pub(crate) fn is_size_held(&self, ino: Ino) -> bool {
-        let is_size = |file: &Written| file.drops > 0 && file.told != file.next.size;
+        let is_size = |file: &WrittenFile| file.drops > 0 && file.told != file.next.size;
         self.table.read().files.get(&ino).is_some_and(is_size)
     }
 
@@ -178,7 +178,7 @@ impl WrittenFiles {
     /// second value is dropped.
     pub(crate) fn is_filled(&self, ino: Ino, end: u64) -> (bool, RwLockReadGuard<'_, ()>) {
         let replying = self.replies.read();
-        let is_filled = |file: &Written| match file.drops {
+        let is_filled = |file: &WrittenFile| match file.drops {
             0 => end < file.attr.size,
             _ => end < file.told.max(file.next.size),
         };
@@ -196,7 +196,7 @@ impl WrittenFiles {
     }
 }
 
-impl Written {
+impl WrittenFile {
     fn set_next(&mut self, now: Attr) {
         self.was_cut |= now.size < self.next.size;
         self.next = Attr { validity: Validity::None, ..now };
@@ -209,9 +209,9 @@ impl Written {
 }
 
 impl Writes {
-    fn entry(&mut self, then: Attr) -> &mut Written {
+    fn entry(&mut self, then: Attr) -> &mut WrittenFile {
         let attr = Attr { validity: Validity::None, ..then };
-        let new = Written { attr, next: attr, told: 0, was_cut: false, drops: 0, noticed: None };
+        let new = WrittenFile { attr, next: attr, told: 0, was_cut: false, drops: 0, noticed: None };
         let file = self.files.entry(attr.ino).or_insert(new);
         let larger = self.larger.remove(&attr.ino).map(|(size, _)| size);
         file.was_cut |= larger.is_some();

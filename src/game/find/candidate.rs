@@ -20,7 +20,7 @@ use crate::system::text::size;
 
 /// A folder that may hold a game.
 #[derive(Debug)]
-pub(super) struct Candidate {
+pub(super) struct GameCandidate {
     pub(super) folder: PathBuf,
     /// The game according to an id in the launcher's list; `None` if the list has no ids.
     pub(super) title: Option<&'static Title>,
@@ -34,7 +34,7 @@ pub(super) struct Candidate {
     pub(super) launcher: &'static str,
 }
 
-impl Candidate {
+impl GameCandidate {
     /// Creates a candidate for a folder that no list describes.
     pub(super) fn unlisted(folder: PathBuf, prefix: Option<PathBuf>, launcher: &'static str) -> Self {
         Self { folder, title: None, store: Storefront::Unknown, prefix, language: None, launcher }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::candidate::Candidate;
+use super::candidate::GameCandidate;
 use super::prefix::{self, KnownPrefix, UserFolders};
 use crate::game::disk::Disk;
 use crate::game::installation::{Environment, Installation, WinePrefix};
@@ -17,7 +17,7 @@ pub(super) fn possible(
     disk: &Disk,
     title: &Title,
     store: Storefront,
-    candidate: &Candidate,
+    candidate: &GameCandidate,
     known: &[KnownPrefix],
 ) -> Vec<KnownPrefix> {
     let own = candidate.prefix.clone().or_else(|| prefix::around(&candidate.folder));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::candidate::{Candidate, Report};
+use super::candidate::{GameCandidate, Report};
 use super::prefix::{self, KnownPrefix};
 use crate::game::disk::Disk;
 use crate::game::installation::Environment;
@@ -26,13 +26,13 @@ const ON_DRIVE_C: [&str; 10] = [
 
 /// The folders of games on drive C of a prefix. Adds the prefix to the known ones. `folder` is the one that
 /// contains `drive_c`, or the one that contains it in `pfx`.
-pub(super) fn in_prefix(folder: &Path, report: &mut Report<'_>) -> Vec<Candidate> {
+pub(super) fn in_prefix(folder: &Path, report: &mut Report<'_>) -> Vec<GameCandidate> {
     let Some(prefix) = prefix::with_drive_c(report.disk, folder) else { return Vec::new() };
     report.prefixes.push(KnownPrefix::new(prefix.clone(), report.launcher));
     let drive = prefix.join("drive_c");
     let parents = ON_DRIVE_C.iter().filter_map(|it| report.disk.find_folder(&drive, it));
     let games = parents.flat_map(|it| folders_in(report.disk, &it));
-    games.map(|it| Candidate::unlisted(it, Some(prefix.clone()), report.launcher)).collect()
+    games.map(|it| GameCandidate::unlisted(it, Some(prefix.clone()), report.launcher)).collect()
 }
 
 /// The folder at the root of a disk for repairs, which only root reads.
@@ -46,18 +46,22 @@ pub(super) fn folders_in(disk: &Disk, folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The subfolders of a folder, each of which may be a game.
-pub(super) fn games_in(folder: &Path, environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
+pub(super) fn games_in(
+    folder: &Path,
+    environment: &Environment,
+    report: &mut Report<'_>,
+) -> Vec<GameCandidate> {
     let folders = folders_in(report.disk, folder);
     folders.into_iter().map(|it| game(it, environment, report)).collect()
 }
 
 /// A folder that may be a game, with its prefix: a folder in it, or the one that Heroic makes by default for
 /// a game of this name.
-pub(super) fn game(folder: PathBuf, environment: &Environment, report: &Report<'_>) -> Candidate {
+pub(super) fn game(folder: PathBuf, environment: &Environment, report: &Report<'_>) -> GameCandidate {
     let made_by_heroic = || {
         let made = prefix::by_heroic(environment).join("default");
         prefix::with_drive_c(report.disk, &made.join(folder.file_name()?))
     };
     let prefix = prefix::with_drive_c(report.disk, &folder).or_else(made_by_heroic);
-    Candidate::unlisted(folder, prefix, report.launcher)
+    GameCandidate::unlisted(folder, prefix, report.launcher)
 }

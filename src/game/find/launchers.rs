@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::candidate::{self, Candidate, Report, array, text};
+use super::candidate::{self, GameCandidate, Report, array, text};
 use super::habits::{folders_in, in_prefix};
 use super::prefix::{self, KnownPrefix};
 use crate::game::disk::Disk;
@@ -19,7 +19,11 @@ use crate::limits::{LAUNCHER_LIST_MAX, SETTINGS_MAX};
 // Games from GOG, Epic and elsewhere that Heroic installed.
 
 /// The folders of all games that Heroic lists in its settings `folder`.
-pub(super) fn of_heroic(folder: &Path, environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
+pub(super) fn of_heroic(
+    folder: &Path,
+    environment: &Environment,
+    report: &mut Report<'_>,
+) -> Vec<GameCandidate> {
     let heroic = Heroic { folder, environment };
     let mut candidates = Vec::new();
     heroic.gog(report, &mut candidates);
@@ -40,14 +44,14 @@ pub(super) fn of_epic(
     environment: &Environment,
     report: &mut Report<'_>,
     prefix: &FindPrefix<'_>,
-) -> Vec<Candidate> {
+) -> Vec<GameCandidate> {
     let list = report.read_json(list, LAUNCHER_LIST_MAX);
     let mut candidates = Vec::new();
     for (key, game) in list.as_deref().and_then(Value::as_object).into_iter().flatten() {
         let folder = text(game, "install_path").and_then(|it| candidate::absolute(it, &environment.home));
         let Some(folder) = folder else { continue };
         let id = text(game, "app_name").unwrap_or(key);
-        candidates.push(Candidate {
+        candidates.push(GameCandidate {
             folder,
             title: title(id, |title| title.identity.epic),
             store: Storefront::Epic,
@@ -66,7 +70,7 @@ struct Heroic<'a> {
 }
 
 impl Heroic<'_> {
-    fn gog(&self, report: &mut Report<'_>, candidates: &mut Vec<Candidate>) {
+    fn gog(&self, report: &mut Report<'_>, candidates: &mut Vec<GameCandidate>) {
         let list = report.read_json(&self.folder.join("gog_store/installed.json"), LAUNCHER_LIST_MAX);
         for game in array(list.as_deref().and_then(|list| list.get("installed"))) {
             let (Some(id), Some(path)) = (text(game, "appName"), self.path(game, "install_path")) else {
@@ -74,7 +78,7 @@ impl Heroic<'_> {
             };
             // Heroic names the game's folder after its title.
             let prefix = self.prefix(id, path.file_name().and_then(|name| name.to_str()), report);
-            candidates.push(Candidate {
+            candidates.push(GameCandidate {
                 folder: path,
                 title: title(id, |title| title.identity.gog),
                 store: Storefront::Gog,
@@ -86,16 +90,16 @@ impl Heroic<'_> {
     }
 
     /// Games from Amazon. Its list names neither the game nor its store id.
-    fn amazon(&self, report: &mut Report<'_>, candidates: &mut Vec<Candidate>) {
+    fn amazon(&self, report: &mut Report<'_>, candidates: &mut Vec<GameCandidate>) {
         let list = report.read_json(&self.folder.join("nile_config/nile/installed.json"), LAUNCHER_LIST_MAX);
         for game in array(list.as_deref()) {
             let (Some(id), Some(path)) = (text(game, "id"), self.path(game, "path")) else { continue };
             let prefix = self.prefix(id, path.file_name().and_then(|name| name.to_str()), report);
-            candidates.push(Candidate::unlisted(path, prefix, report.launcher));
+            candidates.push(GameCandidate::unlisted(path, prefix, report.launcher));
         }
     }
 
-    fn sideloaded(&self, report: &mut Report<'_>, candidates: &mut Vec<Candidate>) {
+    fn sideloaded(&self, report: &mut Report<'_>, candidates: &mut Vec<GameCandidate>) {
         let list = report.read_json(&self.folder.join("sideload_apps/library.json"), LAUNCHER_LIST_MAX);
         for game in array(list.as_deref().and_then(|list| list.get("games"))) {
             let executable = game.get("install").and_then(|install| self.path(install, "executable"));
@@ -107,7 +111,7 @@ impl Heroic<'_> {
             }
             let prefix = text(game, "app_name").and_then(|id| self.prefix(id, text(game, "title"), report));
             candidates.extend(
-                folders.into_iter().map(|it| Candidate::unlisted(it, prefix.clone(), report.launcher)),
+                folders.into_iter().map(|it| GameCandidate::unlisted(it, prefix.clone(), report.launcher)),
             );
         }
     }
@@ -163,7 +167,7 @@ pub(super) fn of_bottles(
     folder: &Path,
     environment: &Environment,
     report: &mut Report<'_>,
-) -> Vec<Candidate> {
+) -> Vec<GameCandidate> {
     // The user may keep all bottles elsewhere.
     let own = settings(&folder.join("data.yml"), report, |keys| keys == ["custom_bottles_path"]);
     let own = own.first().and_then(|it| candidate::absolute(it, &environment.home));
@@ -184,7 +188,7 @@ pub(super) fn of_bottles(
             });
             let programs = programs.iter().filter_map(|it| candidate::absolute(it, &environment.home));
             let folders = programs.filter_map(|it| report.game_folder(&it));
-            let candidate = |it| Candidate::unlisted(it, Some(bottle.clone()), report.launcher);
+            let candidate = |it| GameCandidate::unlisted(it, Some(bottle.clone()), report.launcher);
             candidates.extend(folders.map(candidate));
             candidates.extend(in_prefix(&bottle, report));
         }
@@ -210,13 +214,17 @@ fn settings(path: &Path, report: &mut Report<'_>, is_wanted: impl Fn(&[String]) 
 // Games that Faugus starts, from its list.
 
 /// The folders of all games in the list, which is in `folder`.
-pub(super) fn of_faugus(folder: &Path, environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
+pub(super) fn of_faugus(
+    folder: &Path,
+    environment: &Environment,
+    report: &mut Report<'_>,
+) -> Vec<GameCandidate> {
     let list = report.read_json(&folder.join("games.json"), LAUNCHER_LIST_MAX);
     let path = |game, key| candidate::absolute(text(game, key)?, &environment.home);
     let candidate = |game| {
         let folder = report.game_folder(&path(game, "path")?)?;
         let prefix = path(game, "prefix").and_then(|it| prefix::with_drive_c(report.disk, &it));
-        Some(Candidate::unlisted(folder, prefix, report.launcher))
+        Some(GameCandidate::unlisted(folder, prefix, report.launcher))
     };
     candidate::array(list.as_deref()).iter().filter_map(candidate).collect()
 }
@@ -244,7 +252,7 @@ pub(super) fn of_legendary(
     folder: &Path,
     environment: &Environment,
     report: &mut Report<'_>,
-) -> Vec<Candidate> {
+) -> Vec<GameCandidate> {
     let settings =
         report.read(&folder.join("config.ini"), SETTINGS_MAX).map(|text| Ini::parse(text.as_bytes()));
     let prefix = |id: &str, _: Option<&str>, report: &mut Report<'_>| {
@@ -261,7 +269,11 @@ pub(super) fn of_legendary(
 const GAMES_MAX: usize = 10_000;
 
 /// The folders of all games that have settings in `folder`.
-pub(super) fn of_lutris(folder: &Path, environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
+pub(super) fn of_lutris(
+    folder: &Path,
+    environment: &Environment,
+    report: &mut Report<'_>,
+) -> Vec<GameCandidate> {
     let mut candidates = Vec::new();
     let Ok(names) = report.disk.names(folder) else { return candidates };
     for name in names.iter().filter(|name| name.ends_with(".yml")).take(GAMES_MAX) {
@@ -287,14 +299,14 @@ fn candidate(
     exe: &str,
     wine_prefix: Option<&str>,
     environment: &Environment,
-) -> Option<Candidate> {
+) -> Option<GameCandidate> {
     let wine_prefix = wine_prefix.and_then(|it| candidate::absolute(it, &environment.home));
     let exe: PathBuf = candidate::absolute(exe, &environment.home)
         .or_else(|| wine_prefix.as_ref().map(|folder| folder.join(exe)))?;
     let folder = report.game_folder(&exe)?;
     let prefix =
         wine_prefix.and_then(|it| prefix::with_drive_c(report.disk, &it)).or_else(|| prefix::around(&exe));
-    Some(Candidate::unlisted(folder, prefix, report.launcher))
+    Some(GameCandidate::unlisted(folder, prefix, report.launcher))
 }
 
 // Instances of Mod Organizer 2 that mo2-lint installed, and their games.
@@ -304,7 +316,7 @@ pub(super) fn of_mo2_lint(
     folder: &Path,
     environment: &Environment,
     report: &mut Report<'_>,
-) -> Vec<Candidate> {
+) -> Vec<GameCandidate> {
     let list = report.read_json(&folder.join("state.json"), LAUNCHER_LIST_MAX);
     let mut candidates = Vec::new();
     for instance in candidate::array(list.as_deref().and_then(|list| list.get("instances"))) {
@@ -312,7 +324,7 @@ pub(super) fn of_mo2_lint(
         report.instances.extend(path("instance_path").map(|it| (it, 0)));
         candidates.extend(path("game_path").map(|it| {
             let around = prefix::around(&it);
-            Candidate::unlisted(it, around, report.launcher)
+            GameCandidate::unlisted(it, around, report.launcher)
         }));
     }
     candidates

@@ -27,5 +27,5 @@ pub(crate) use habits::LOST;
 pub use prefix::unreadable;
 pub(crate) use prefix::{UserFolders, with_drive_c};
 pub(crate) use recognise::game_in;
-pub use search::{Found, find, prefixes, recognise, recognise_among, with_prefix};
+pub use search::{Installations, find, prefixes, recognise, recognise_among, with_prefix};
 pub(crate) use search::{below, drives, for_instance};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::candidate::{self, Candidate, Report};
+use super::candidate::{self, GameCandidate, Report};
 use super::habits::{folders_in, game, games_in, in_prefix};
 use super::prefix;
 use crate::game::installation::Environment;
@@ -34,7 +34,7 @@ pub(super) fn candidates(
     folder: &Path,
     environment: &Environment,
     report: &mut Report<'_>,
-) -> Vec<Candidate> {
+) -> Vec<GameCandidate> {
     let list = folder.join("places.toml");
     let Some(text) = report.read(&list, SETTINGS_MAX) else { return Vec::new() };
     let places: OwnPlaces = match toml::from_str(&text) {

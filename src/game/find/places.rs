@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::candidate::{Candidate, Report};
+use super::candidate::{GameCandidate, Report};
 use super::habits::{folders_in, games_in, in_prefix};
 use super::{launchers, own_places, steam};
 use crate::game::installation::Environment;
@@ -115,7 +115,7 @@ const fn row(launcher: &'static str, base: Base, path: &'static str, holds: Hold
 }
 
 /// Searches all places. Returns the folders that may hold a game, the likeliest first.
-pub(super) fn candidates(environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(environment: &Environment, report: &mut Report<'_>) -> Vec<GameCandidate> {
     let mut candidates = Vec::new();
     for place in PLACES {
         report.launcher = place.launcher;
@@ -130,7 +130,7 @@ fn in_place(
     folder: &Path,
     environment: &Environment,
     report: &mut Report<'_>,
-) -> Vec<Candidate> {
+) -> Vec<GameCandidate> {
     if let Holds::Instances(depth) = holds {
         report.instances.push((folder.to_owned(), depth));
         return Vec::new();

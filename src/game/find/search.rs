@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::candidate::{Candidate, Report};
+use super::candidate::{GameCandidate, Report};
 use super::chosen_prefix::{self, user_folders};
 use super::prefix::{self, KnownPrefix};
 use super::recognise::{self, Recognised};
@@ -19,7 +19,7 @@ use crate::system::text::reason;
 
 /// The result of a search for games.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct Installations {
     /// Games that can be used. A folder that several launchers list counts once.
     pub installations: Vec<Installation>,
     /// Paths that look like a game or a list of games, and why they cannot be used.
@@ -31,7 +31,7 @@ pub struct Found {
     pub(crate) instances: Vec<(PathBuf, u8)>,
 }
 
-impl Found {
+impl Installations {
     pub(crate) fn prefixes(&self) -> impl Iterator<Item = &Path> {
         self.prefixes.iter().map(|it| it.folder.as_path())
     }
@@ -41,7 +41,7 @@ impl Found {
 const BELOW_MAX: usize = 1_000;
 
 /// Finds the games of a user.
-pub fn find(disk: &Disk, environment: &Environment) -> Found {
+pub fn find(disk: &Disk, environment: &Environment) -> Installations {
     let mut report = Report::new(disk);
     let candidates = places::candidates(environment, &mut report);
     for prefix in &mut report.prefixes {
@@ -53,7 +53,7 @@ pub fn find(disk: &Disk, environment: &Environment) -> Found {
         match report.recognise(&candidate.folder, candidate.title) {
             Recognised::Game { title, folder, language } => {
                 let language = candidate.language.clone().or(language);
-                let candidate = Candidate { folder, language, ..candidate };
+                let candidate = GameCandidate { folder, language, ..candidate };
                 join(
                     disk,
                     &mut installations,
@@ -69,7 +69,7 @@ pub fn find(disk: &Disk, environment: &Environment) -> Found {
     report.unusable.sort();
     report.unusable.dedup();
     let Report { unusable, searched, prefixes, instances, .. } = report;
-    let mut found = Found { installations, unusable, searched, prefixes, instances };
+    let mut found = Installations { installations, unusable, searched, prefixes, instances };
     for installation in found.installations.iter_mut().filter(|it| !is_used(it)) {
         installation.prefixes = elsewhere(disk, installation, &found.prefixes, environment);
     }
@@ -99,7 +99,7 @@ fn elsewhere(
 pub fn prefixes(
     disk: &Disk,
     installation: &Installation,
-    found: &Found,
+    found: &Installations,
     environment: &Environment,
 ) -> Vec<WinePrefix> {
     let mut prefixes = installation.prefixes.clone();
@@ -118,7 +118,7 @@ pub(crate) fn for_instance(
     disk: &Disk,
     mut installation: Installation,
     instance: &Path,
-    found: &Found,
+    found: &Installations,
     environment: &Environment,
 ) -> Installation {
     let own: Vec<KnownPrefix> = of_instance(disk, instance, found).collect();
@@ -135,7 +135,7 @@ pub(crate) fn for_instance(
 }
 
 /// The prefixes whose drives the Windows paths of an instance may refer to, the one that started last first.
-pub(crate) fn drives(disk: &Disk, instance: &Path, found: &Found) -> Vec<PathBuf> {
+pub(crate) fn drives(disk: &Disk, instance: &Path, found: &Installations) -> Vec<PathBuf> {
     let mut own: Vec<PathBuf> = of_instance(disk, instance, found).map(|it| it.folder).collect();
     let mut of_games: Vec<PathBuf> = found.installations.iter().filter_map(|it| it.prefix.clone()).collect();
     of_games.sort_by_key(|it| std::cmp::Reverse(prefix::last_start(disk, it)));
@@ -144,7 +144,7 @@ pub(crate) fn drives(disk: &Disk, instance: &Path, found: &Found) -> Vec<PathBuf
 }
 
 /// The prefixes that run programs of an instance.
-fn of_instance(disk: &Disk, instance: &Path, found: &Found) -> impl Iterator<Item = KnownPrefix> {
+fn of_instance(disk: &Disk, instance: &Path, found: &Installations) -> impl Iterator<Item = KnownPrefix> {
     let of_manager = |it: &KnownPrefix| it.manages.iter().any(|folder| instance.starts_with(folder));
     found.prefixes.iter().filter_map(move |it| {
         if of_manager(it) {
@@ -176,7 +176,7 @@ pub fn recognise_among(
     disk: &Disk,
     folder: &Path,
     environment: &Environment,
-    found: &dyn Fn() -> Rc<Found>,
+    found: &dyn Fn() -> Rc<Installations>,
 ) -> Result<Installation, String> {
     let folder = paths::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let mut recognised = recognise::recognise(disk, &folder, None);
@@ -213,9 +213,9 @@ pub fn recognise_among(
         return Ok(Installation { folder, ..installation.clone() });
     }
     let candidate = steam::around(disk, &folder, title)
-        .unwrap_or_else(|| Candidate::unlisted(folder.clone(), prefix::around(&folder), ""));
+        .unwrap_or_else(|| GameCandidate::unlisted(folder.clone(), prefix::around(&folder), ""));
     let language = candidate.language.clone().or(language);
-    let candidate = Candidate { folder, language, ..candidate };
+    let candidate = GameCandidate { folder, language, ..candidate };
     let mut new = installation(disk, title, candidate, &found.prefixes, environment);
     if !is_used(&new) {
         new.prefixes = elsewhere(disk, &new, &found.prefixes, environment);
@@ -249,7 +249,7 @@ pub fn with_prefix(
 fn installation(
     disk: &Disk,
     title: &'static Title,
-    candidate: Candidate,
+    candidate: GameCandidate,
     known: &[KnownPrefix],
     environment: &Environment,
 ) -> Installation {

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::candidate::{Candidate, Report, Shortcut};
+use super::candidate::{GameCandidate, Report, Shortcut};
 use super::prefix::{self, KnownPrefix};
 use crate::game::caseless;
 use crate::game::disk::Disk;
@@ -35,7 +35,11 @@ struct Library {
 }
 
 /// The folders of all games in the libraries of a Steam folder. Adds all of its prefixes to the report.
-pub(super) fn candidates(root: &Path, environment: &Environment, report: &mut Report<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(
+    root: &Path,
+    environment: &Environment,
+    report: &mut Report<'_>,
+) -> Vec<GameCandidate> {
     let sandbox = Sandbox::around(root, environment);
     let mut candidates = Vec::new();
     for library in libraries(root, sandbox.as_ref(), report) {
@@ -137,7 +141,7 @@ fn missing_library(library: &Library, is_sandboxed: bool, report: &mut Report<'_
 }
 
 /// Adds the games with a manifest in a library. Its list of apps may be out of date.
-fn in_library(library: &Path, report: &mut Report<'_>, candidates: &mut Vec<Candidate>) {
+fn in_library(library: &Path, report: &mut Report<'_>, candidates: &mut Vec<GameCandidate>) {
     let Some(apps) = report.disk.find_folder(library, "steamapps") else {
         if let Err(error) = report.disk.names(library) {
             report.unreadable(library, &error.to_string());
@@ -156,7 +160,7 @@ fn in_library(library: &Path, report: &mut Report<'_>, candidates: &mut Vec<Cand
     {
         let Some(name) = names.get(&format!("appmanifest_{id}.acf")) else { continue };
         let path = apps.join(name);
-        let Some(manifest) = Manifest::read(&path, report) else { continue };
+        let Some(manifest) = AppManifest::read(&path, report) else { continue };
         candidates.extend(candidate(&apps, title, id, manifest, &path, report));
     }
     add_prefixes(&apps, report);
@@ -229,12 +233,12 @@ fn started(text: &[u8]) -> Option<PathBuf> {
 
 /// The contents of an app manifest.
 #[derive(Debug, Default)]
-struct Manifest {
+struct AppManifest {
     installdir: String,
     language: Option<String>,
 }
 
-impl Manifest {
+impl AppManifest {
     fn read(path: &Path, report: &mut Report<'_>) -> Option<Self> {
         let text = report.read(path, LAUNCHER_LIST_MAX)?;
         let mut manifest = Self::default();
@@ -260,10 +264,10 @@ fn candidate(
     apps: &Path,
     title: &'static Title,
     id: u32,
-    manifest: Manifest,
+    manifest: AppManifest,
     path: &Path,
     report: &mut Report<'_>,
-) -> Option<Candidate> {
+) -> Option<GameCandidate> {
     let name = &manifest.installdir;
     if name.is_empty() || name.contains(['/', '\\']) || matches!(name.as_str(), "." | "..") {
         report
@@ -277,7 +281,7 @@ fn candidate(
         return None;
     };
     let subfolder = title.identity.steam_subfolder;
-    Some(Candidate {
+    Some(GameCandidate {
         folder: report.disk.find_folder(&folder, subfolder).unwrap_or(folder),
         title: Some(title),
         store: Storefront::Steam,
@@ -293,7 +297,7 @@ fn compatdata(disk: &Disk, apps: &Path, id: u32) -> Option<PathBuf> {
 }
 
 /// What the library around a game's folder knows about it, even if Steam does not list the library.
-pub(super) fn around(disk: &Disk, folder: &Path, title: &'static Title) -> Option<Candidate> {
+pub(super) fn around(disk: &Disk, folder: &Path, title: &'static Title) -> Option<GameCandidate> {
     let is_named = |path: &Path, name: &str| {
         path.file_name().and_then(|it| it.to_str()).is_some_and(|it| caseless::same(it, name))
     };
@@ -302,11 +306,11 @@ pub(super) fn around(disk: &Disk, folder: &Path, title: &'static Title) -> Optio
         common.is_some_and(|it| is_named(it, "common")) && apps.is_some_and(|it| is_named(it, "steamapps"))
     })?;
     let apps = installed.parent()?.parent()?;
-    let mut unlisted = Candidate::unlisted(folder.to_owned(), None, "Steam");
+    let mut unlisted = GameCandidate::unlisted(folder.to_owned(), None, "Steam");
     unlisted.store = Storefront::Steam;
     for id in title.identity.steam {
         let manifest = disk.find_file(apps, &format!("appmanifest_{id}.acf"));
-        let manifest = manifest.and_then(|it| Manifest::read(&it, &mut Report::new(disk)));
+        let manifest = manifest.and_then(|it| AppManifest::read(&it, &mut Report::new(disk)));
         if let Some(manifest) = manifest.filter(|it| is_named(installed, &it.installdir)) {
             unlisted.prefix = compatdata(disk, apps, *id);
             unlisted.language = manifest.language;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::mo2::{Instance, MO2_INI, read_instance};
 use crate::game::caseless::{fold, same};
 use crate::game::disk::Disk;
-use crate::game::find::{Found, LOST, drives, recognise_among};
+use crate::game::find::{Installations, LOST, drives, recognise_among};
 use crate::game::installation::{Environment, Overrides};
 use crate::game::titles::title;
 use crate::game::titles::title::Title;
@@ -47,7 +47,7 @@ const NOT_ENTERED: [&str; 6] = ["fuse.", "autofs", "nfs", "cifs", "smb", "9p"];
 pub fn find_instances(
     disk: &Disk,
     environment: &Environment,
-    found: &Found,
+    found: &Installations,
     limit: Option<Duration>,
 ) -> Vec<FoundInstance> {
     let end = limit.map(|limit| Instant::now() + limit);
@@ -86,14 +86,24 @@ pub fn find_instances(
 }
 
 /// The instance in a folder, or the one whose settings file is named; `None` if there is none.
-pub fn instance(disk: &Disk, path: &Path, environment: &Environment, found: &Found) -> Option<FoundInstance> {
+pub fn instance(
+    disk: &Disk,
+    path: &Path,
+    environment: &Environment,
+    found: &Installations,
+) -> Option<FoundInstance> {
     let is_settings = path.file_name().and_then(|name| name.to_str()).is_some_and(|it| same(it, MO2_INI));
     let folder = if is_settings { path.parent()? } else { path };
     describe(disk, folder, environment, found)
 }
 
 /// Reads the settings and the list of mods of an instance.
-fn describe(disk: &Disk, folder: &Path, environment: &Environment, found: &Found) -> Option<FoundInstance> {
+fn describe(
+    disk: &Disk,
+    folder: &Path,
+    environment: &Environment,
+    found: &Installations,
+) -> Option<FoundInstance> {
     let drives = || drives(disk, folder, found);
     let instance: Instance<'_> = read_instance(disk, folder, &drives, &Overrides::default())?;
     let (profile, mods) = instance.selected();
@@ -104,7 +114,7 @@ fn describe(disk: &Disk, folder: &Path, environment: &Environment, found: &Found
     let title = match (known, &game) {
         (Some(known), Some(_)) => Some(known.title),
         (None, Some(game)) => {
-            let found = || Rc::new(Found::default());
+            let found = || Rc::new(Installations::default());
             recognise_among(disk, game, environment, &found).ok().map(|it| it.title)
         }
         (_, None) => None,

@@ -185,7 +185,7 @@ fn note_lines(chain: &Chain, notes: &mut Vec<Note>) {
 }
 
 /// A data folder of the settings that exists.
-struct Wanted {
+struct WantedFolder {
     /// The path as the settings spell it. OpenMW ignores the second of two equal spellings.
     spelling: Vec<u8>,
     path: PathBuf,
@@ -199,7 +199,7 @@ fn wanted_folders(
     places: &OpenmwFolders,
     has_global: bool,
     notes: &mut Vec<Note>,
-) -> Vec<Wanted> {
+) -> Vec<WantedFolder> {
     let mut wanted = Vec::new();
     match chain.path("resources", places) {
         None if !has_global => {
@@ -225,7 +225,7 @@ fn wanted_folders(
     for (at, (spelled, why)) in wanted.into_iter().enumerate() {
         let path = without_parents(&mut walk, &spelled);
         if disk.is_named_dir(&path) {
-            existing.push(Wanted { spelling: spelling(&spelled), path, why });
+            existing.push(WantedFolder { spelling: spelling(&spelled), path, why });
         } else if at < last_required && disk.is_gone(&path) && noted.insert(path.clone()) {
             let text = format!("the folder does not exist ({why})");
             notes.push(Note::new(NoteCode::FolderMissing, path.to_string_lossy(), text));
@@ -248,9 +248,9 @@ fn spelling(path: &Path) -> Vec<u8> {
 
 /// The layers of data folders, lowest first. OpenMW adds each spelling once, at its first mention. So a
 /// folder with several spellings has the place of the last of them.
-fn layers(wanted: &[Wanted]) -> Vec<OrderLayer> {
+fn layers(wanted: &[WantedFolder]) -> Vec<OrderLayer> {
     let mut seen = HashSet::new();
-    let added: Vec<&Wanted> = wanted.iter().filter(|it| seen.insert(&it.spelling)).collect();
+    let added: Vec<&WantedFolder> = wanted.iter().filter(|it| seen.insert(&it.spelling)).collect();
     let mut seen = HashSet::new();
     let mut layers: Vec<OrderLayer> =
         added.into_iter().rev().filter(|it| seen.insert(&it.path)).map(layer).collect();
@@ -258,12 +258,12 @@ fn layers(wanted: &[Wanted]) -> Vec<OrderLayer> {
     layers
 }
 
-fn layer(folder: &Wanted) -> OrderLayer {
+fn layer(folder: &WantedFolder) -> OrderLayer {
     OrderLayer::folder(&folder.path, folder.why.clone())
 }
 
 /// The folders in which OpenMW searches archives and plugins, lowest first. Here the last mention counts.
-fn searched(wanted: &[Wanted]) -> impl Iterator<Item = &Path> {
+fn searched(wanted: &[WantedFolder]) -> impl Iterator<Item = &Path> {
     let mut seen = HashSet::new();
     let mut paths: Vec<&Path> =
         wanted.iter().rev().map(|it| it.path.as_path()).filter(|path| seen.insert(*path)).collect();
@@ -304,7 +304,12 @@ fn groundcover(chain: &Chain, names: &DataFolders, notes: &mut Vec<Note>) -> Vec
 }
 
 /// The data folders that a line `replace=data` removes, and why.
-fn removed(disk: &Disk, chain: &Chain, places: &OpenmwFolders, wanted: &[Wanted]) -> Vec<(PathBuf, String)> {
+fn removed(
+    disk: &Disk,
+    chain: &Chain,
+    places: &OpenmwFolders,
+    wanted: &[WantedFolder],
+) -> Vec<(PathBuf, String)> {
     let (mut removed, mut walk) = (Vec::new(), LinkWalk::default());
     for (at, cfg) in chain.files.iter().enumerate().filter(|(_, cfg)| cfg.replaces("data")) {
         let by = cfg.folder.join(OPENMW_CFG);

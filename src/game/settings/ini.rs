@@ -77,11 +77,11 @@ impl Ini {
 /// Several INI files. If more than one has a key, the last file wins.
 #[derive(Clone, Debug, Default)]
 pub struct IniFiles {
-    files: Vec<IniFile>,
+    files: Vec<LoadedIni>,
 }
 
 #[derive(Clone, Debug)]
-struct IniFile {
+struct LoadedIni {
     label: String,
     /// Empty if it is not known.
     path: PathBuf,
@@ -91,13 +91,13 @@ struct IniFile {
 impl IniFiles {
     /// Adds a file above the earlier ones. `label` names the file in reasons and notes.
     pub fn push(&mut self, label: impl Into<String>, ini: Ini) {
-        self.files.push(IniFile { label: label.into(), path: PathBuf::new(), ini });
+        self.files.push(LoadedIni { label: label.into(), path: PathBuf::new(), ini });
     }
 
     /// Adds the file at a path above the earlier ones. Its name is its label.
     pub(crate) fn push_file(&mut self, path: &Path, ini: Ini) {
         let label = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        self.files.push(IniFile { label, path: path.to_owned(), ini });
+        self.files.push(LoadedIni { label, path: path.to_owned(), ini });
     }
 
     /// The value of a key, and the label of the file that has it.
@@ -106,7 +106,7 @@ impl IniFiles {
     }
 
     /// The values of a key with their files, the one that counts first.
-    fn of_key(&self, section: &str, key: &str) -> impl Iterator<Item = (&str, &IniFile)> {
+    fn of_key(&self, section: &str, key: &str) -> impl Iterator<Item = (&str, &LoadedIni)> {
         self.files.iter().rev().filter_map(move |file| Some((file.ini.get(section, key)?, file)))
     }
 

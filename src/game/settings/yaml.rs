@@ -6,7 +6,7 @@ use saphyr_parser::{Event, Parser};
 const DEPTH_MAX: usize = 32;
 
 /// A node that has begun but not ended.
-enum Open {
+enum OpenNode {
     /// If `awaits_value` is set, the last key waits for its value. Otherwise the next node is a key.
     Mapping {
         awaits_value: bool,
@@ -18,14 +18,14 @@ enum Open {
 /// first, in file order. Values in a sequence have the keys of the sequence. Aliases are not
 /// followed. On an error, the values before it have been visited.
 pub fn visit_values(text: &str, mut visit: impl FnMut(&[String], &str)) -> Result<(), String> {
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenNode> = Vec::new();
     let mut keys: Vec<String> = Vec::new();
     let mut parser = Parser::new_from_str(text);
     while let Some(event) = parser.next_event() {
         let (event, _) = event.map_err(|error| error.to_string())?;
         let is_deep = open.len() == DEPTH_MAX;
         match (event, open.last_mut()) {
-            (Event::Scalar(key, ..), Some(Open::Mapping { awaits_value: awaits_value @ false })) => {
+            (Event::Scalar(key, ..), Some(OpenNode::Mapping { awaits_value: awaits_value @ false })) => {
                 keys.push(key.into_owned());
                 *awaits_value = true;
             }
@@ -35,13 +35,13 @@ pub fn visit_values(text: &str, mut visit: impl FnMut(&[String], &str)) -> Resul
             }
             (
                 Event::MappingStart(..) | Event::SequenceStart(..) | Event::Alias(_),
-                Some(Open::Mapping { awaits_value: false }),
+                Some(OpenNode::Mapping { awaits_value: false }),
             ) => return Err("a key is not text".to_owned()),
             (Event::MappingStart(..) | Event::SequenceStart(..), _) if is_deep => {
                 return Err(format!("it has more than {DEPTH_MAX} levels"));
             }
-            (Event::MappingStart(..), _) => open.push(Open::Mapping { awaits_value: false }),
-            (Event::SequenceStart(..), _) => open.push(Open::Sequence),
+            (Event::MappingStart(..), _) => open.push(OpenNode::Mapping { awaits_value: false }),
+            (Event::SequenceStart(..), _) => open.push(OpenNode::Sequence),
             (Event::MappingEnd | Event::SequenceEnd, _) => {
                 open.pop();
                 end_value(&mut open, &mut keys);
@@ -55,8 +55,8 @@ pub fn visit_values(text: &str, mut visit: impl FnMut(&[String], &str)) -> Resul
 }
 
 /// Ends a value. The next node of a mapping is then a key.
-fn end_value(open: &mut [Open], keys: &mut Vec<String>) {
-    if let Some(Open::Mapping { awaits_value }) = open.last_mut() {
+fn end_value(open: &mut [OpenNode], keys: &mut Vec<String>) {
+    if let Some(OpenNode::Mapping { awaits_value }) = open.last_mut() {
         *awaits_value = false;
         keys.pop();
     }

@@ -97,7 +97,7 @@ pub(crate) fn open_plan(
 ) -> Result<OpenPlan, OpenError> {
     let archives = options.archives;
     let disk = Disk::beneath(Covered::of_process());
-    let planner = Planner::new(&disk, options);
+    let planner = SourcePlanner::new(&disk, options);
     let folder_of_game = options.game_dir.iter().filter(|_| sources.is_empty());
     let (mut plan, mut orders, mut of_folders) = (OpenPlan::default(), Vec::new(), Vec::new());
     for (number, path) in folder_of_game.chain(sources).enumerate() {
@@ -265,7 +265,7 @@ impl Source {
 }
 
 fn resolve(disk: &Disk, sources: &[PathBuf], options: &OpenOptions) -> Result<Vec<Source>, OpenError> {
-    let planner = Planner::new(disk, options);
+    let planner = SourcePlanner::new(disk, options);
     if let ([], Some(folder)) = (sources, &options.game_dir) {
         return Ok(vec![planner.plan_game_dir(folder)?]);
     }
@@ -295,14 +295,14 @@ pub(crate) fn joined(mut orders: Vec<LoadOrder>) -> LoadOrder {
 
 /// Plans sources. The search for games runs at most once for all of them. The mount table is read once for
 /// each device.
-struct Planner<'a> {
+struct SourcePlanner<'a> {
     disk: &'a Disk,
     load_orders: LoadOrders<'a>,
     /// Whether devices are mounts of bsafs. One that is mounted later, by automount, has a number of its own.
     are_of_bsafs: RefCell<HashMap<u64, bool>>,
 }
 
-impl<'a> Planner<'a> {
+impl<'a> SourcePlanner<'a> {
     fn new(disk: &'a Disk, options: &'a OpenOptions) -> Self {
         let load_orders = LoadOrders::new(disk, options.game_dir.as_deref(), &options.overrides);
         Self { disk, load_orders, are_of_bsafs: RefCell::default() }

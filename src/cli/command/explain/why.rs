@@ -22,7 +22,7 @@ use crate::cli::terminal::output::{ASIDE, StyledWrite, WINNER, stdout_for, write
 use crate::cli::terminal::report::instance;
 use crate::cli::terminal::shown_layers::ShownLayers;
 use crate::cli::ui::Ui;
-use crate::game::find::{Found, find, recognise_among};
+use crate::game::find::{Installations, find, recognise_among};
 use crate::game::{
     Deployments, Disk, Environment, FoundInstance, LayerKind, MO2_INI, OrderLayer, find_instances,
 };
@@ -249,11 +249,11 @@ struct Line<'a> {
 #[derive(Default)]
 struct Games {
     disk: Disk,
-    found: OnceCell<(Rc<Found>, Vec<FoundInstance>)>,
+    found: OnceCell<(Rc<Installations>, Vec<FoundInstance>)>,
 }
 
 impl Games {
-    fn found(&self) -> &(Rc<Found>, Vec<FoundInstance>) {
+    fn found(&self) -> &(Rc<Installations>, Vec<FoundInstance>) {
         self.found.get_or_init(|| {
             let environment = Environment::of_process();
             let found = find(&self.disk, &environment);

@@ -14,7 +14,7 @@ use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::format::is_archive_name;
 use crate::game::caseless::CaselessNames;
-use crate::game::find::{Found, find, prefixes};
+use crate::game::find::{Installations, find, prefixes};
 use crate::game::{
     Disk, Environment, FoundInstance, Installation, WinePrefix, find_instances, instance_names, looked_in,
 };
@@ -279,7 +279,7 @@ fn write_instance(
 }
 
 /// The error if no game was found: what was searched for, and where.
-fn not_found(found: &Found) -> String {
+fn not_found(found: &Installations) -> String {
     format!(
         "no game was found; searched for Bethesda's games from Morrowind to Starfield in:{}\n\
          If a game is elsewhere, use its folder as the source.",
