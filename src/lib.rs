@@ -113,13 +113,13 @@
 //!
 //! 1. `read` in `fuse/adaptor.rs` receives a READ for an inode number from fuser, and sends the reply. (It
 //!    counts the request. It takes the current view, which never changes: `View::opened` is a tree of names
-//!    and a store of bytes. `note_used_file` counts the folder as used if some folders have no watch.)
+//!    and a store of bytes. `record_used_file` counts the folder as used if some folders have no watch.)
 //! 2. `DeviceQueues::run` in `fuse/device_queues.rs` runs the read at once, as soon as step 3 has found the
 //!    device. If the device already uses its share of workers, or if only one worker is free, the request
 //!    waits in the queue of the device. After the reply, a worker that is not needed rests.
 //! 3. `fs/read.rs`: `ReadTarget::find` takes the node with the inode number from the tree. Its `EntryId`, a
 //!    layer and a number in it, is the file in the store. `answer` reads it, logs a fault once, and starts a
-//!    reload if the archive has changed. (`note_read` in `fs/prefetch.rs` may let other threads decode what
+//!    reload if the archive has changed. (`record_read` in `fs/prefetch.rs` may let other threads decode what
 //!    comes next. `free_after_read` has the cache shrink soon. The end of the file is on loose files.)
 //! 4. `StoredFile::read_at` in `content/stored_file.rs`: the layer is an archive or a folder, and a file of
 //!    an archive is shown as it is stored, or as a texture in another form. (`LayerTables::form` knows that.)
@@ -202,8 +202,8 @@
 //!    in `watch/watcher.rs` says for each event in which folder and what it means. `DiskChanges` is the set
 //!    of changed folders. `asleep::at` gives up what a disk does not answer. `daemon/polling.rs` checks
 //!    folders without a watch.)
-//! 2. `fs/disk_events.rs` is called at once. `note_written_file` finds the inode number that shows the file,
-//!    and stats the file. If a name was added or removed, `note_changed_name` has the kernel drop it, and a
+//! 2. `fs/disk_events.rs` is called at once. `record_written_file` finds the inode number that shows the file,
+//!    and stats the file. If a name was added or removed, `record_changed_name` has the kernel drop it, and a
 //!    LOOKUP of it waits for the next view (`fs/remembered/pending.rs`).
 //! 3. `WrittenFiles::follow` in `fs/remembered/written.rs` has the size and time that the mount shows from
 //!    now on, before any reload: the smaller size until the kernel has dropped its pages, then the new one.

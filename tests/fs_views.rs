@@ -345,7 +345,7 @@ fn what_is_held_back_for_a_reload_is_released_when_it_fails() {
     let len = || ReadTarget::find(fs.view(), ino).unwrap().read(0, 200).unwrap().len();
     assert_eq!(len(), 100);
     fs::File::options().write(true).open(&path).unwrap().set_len(50).unwrap();
-    fs.note_changed_name(dir.path(), b"new", false);
+    fs.record_changed_name(dir.path(), b"new", false);
     assert_eq!((len(), fs.view().attr(ino).unwrap().size), (50, 50));
     // No view follows.
     drop(fs.begin_reload());

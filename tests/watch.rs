@@ -147,7 +147,7 @@ fn a_folder_that_is_used_gets_the_watch_of_one_that_is_not() {
             uses.set(uses.get() + 1);
             UsedFolder { folder: folder.to_path_buf(), is_read: true, at: uses.get() }
         });
-        it.watcher.note_used(&used.collect::<Vec<_>>(), &[]);
+        it.watcher.record_used(&used.collect::<Vec<_>>(), &[]);
         let surplus = it.watcher.surplus(100);
         let moved = it.watcher.move_watches(&surplus);
         assert_eq!(paths(&moved.removed), paths(&surplus));
@@ -175,7 +175,7 @@ fn a_folder_that_is_used_gets_the_watch_of_one_that_is_not() {
     assert_eq!((removed.len(), added), (2, vec![c.clone(), b.clone()]));
     // A change without a use is worth less than a use.
     let changed: std::sync::Arc<std::ffi::OsStr> = a.as_os_str().into();
-    it.watcher.note_used(&[], &[changed]);
+    it.watcher.record_used(&[], &[changed]);
     assert!(it.watcher.surplus(100).is_empty());
     while it.is_changed(MOMENT) {}
     fs::write(b.join("file"), "").unwrap();
@@ -204,7 +204,7 @@ impl Watched {
     fn use_folders(&self, used: &[&str], is_read: bool, at: u64) -> usize {
         let used = used.iter().zip(at..);
         let used = used.map(|(name, at)| UsedFolder { folder: self.path(name), is_read, at });
-        self.watcher.note_used(&used.collect::<Vec<_>>(), &[]);
+        self.watcher.record_used(&used.collect::<Vec<_>>(), &[]);
         let surplus = self.watcher.surplus(100);
         self.watcher.move_watches(&surplus).added.len()
     }
@@ -219,7 +219,7 @@ fn a_watch_is_not_given_up_for_a_folder_that_is_gone() {
     let it = with_few_watches(1, |_, _| (), &[]);
     assert!(it.is_watched("a"));
     let used = UsedFolder { folder: it.path("b"), is_read: true, at: 1 };
-    it.watcher.note_used(&[used], &[]);
+    it.watcher.record_used(&[used], &[]);
     let surplus = it.watcher.surplus(100);
     fs::remove_dir(it.path("b")).unwrap();
     let moved = it.watcher.move_watches(&surplus);
@@ -270,7 +270,7 @@ fn folders_that_a_walk_lists_take_no_watch_of_those_that_programs_read() {
     assert!(!it.is_changed(MOMENT));
     // At most so many move at a time, those that were used last.
     let used = ["g", "h", "i"].map(|name| UsedFolder { folder: it.path(name), is_read: true, at: 20 });
-    it.watcher.note_used(&used, &[]);
+    it.watcher.record_used(&used, &[]);
     assert_eq!(it.watcher.surplus(1).len(), 1);
 }
 

@@ -131,20 +131,20 @@ impl ArchiveFile {
             && std::fs::metadata(uncovered(path)).is_ok_and(|it| self.is_known(&Stat::of(&it)))
     }
 
-    /// Records that from now on [`ArchiveFile::note_event`] is called for each event of the file.
-    pub fn note_watched(&self) {
+    /// Records that from now on [`ArchiveFile::record_event`] is called for each event of the file.
+    pub fn record_watched(&self) {
         if self.reported.is_watched() {
             return;
         }
         // Otherwise a reload would wait in vain for the event of a change that was made before.
         let mtime = self.mtime.load(Ordering::Relaxed);
         let changed = self.stat().ok().filter(|now| now.mtime != mtime);
-        self.reported.note_watched(changed.map(|now| now.ctime));
+        self.reported.record_watched(changed.map(|now| now.ctime));
     }
 
     /// Records an event that inotify reported. `is_written` says whether the content was written to;
     /// otherwise the attributes were changed.
-    pub fn note_event(&self, is_written: bool) {
+    pub fn record_event(&self, is_written: bool) {
         self.reported.note(is_written);
     }
 
@@ -202,7 +202,7 @@ impl ArchiveFile {
             }
             (parsed, ParsedRanges::parsed(pieces, ranges))
         })?;
-        self.note_compared(&self.opened, began);
+        self.record_compared(&self.opened, began);
         self.tables = Some(tables);
         Ok(parsed)
     }
@@ -214,7 +214,7 @@ impl ArchiveFile {
     /// It is final, and logged the first time. The check follows the read, because a check before
     /// it would miss a write between the two. A check that fails is an error of this read only.
     pub fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), ArchiveReadError> {
-        let file = self.file.get(self.identity()).map_err(|error| self.note_error(error))?;
+        let file = self.file.get(self.identity()).map_err(|error| self.record_error(error))?;
         let read = file.read_exact_at(buffer, offset);
         self.bytes_read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
         self.check_unchanged()?;
@@ -267,11 +267,11 @@ impl ArchiveFile {
         if self.stale.load(Ordering::Relaxed) {
             return Err(ArchiveReadError::Changed);
         }
-        self.compare().map_err(|error| self.note_error(error))
+        self.compare().map_err(|error| self.record_error(error))
     }
 
     /// Records that the file was changed if an error says so, and logs that once.
-    fn note_error(&self, error: ArchiveReadError) -> ArchiveReadError {
+    fn record_error(&self, error: ArchiveReadError) -> ArchiveReadError {
         if matches!(error, ArchiveReadError::Changed) && !self.stale.swap(true, Ordering::Relaxed) {
             log::error!(
                 "{}: the archive was changed while mounted; reads of its old files fail with EIO",
@@ -296,7 +296,7 @@ impl ArchiveFile {
         };
         let (expected, known) = self.expected(&file)?;
         match compare(&expected, known, || stat(&file), is_same)? {
-            Unchanged::Same(stat) => self.note_compared(&stat, began),
+            Unchanged::Same(stat) => self.record_compared(&stat, began),
             Unchanged::Known | Unchanged::Moving => {}
         }
         Ok(())
@@ -338,7 +338,7 @@ impl ArchiveFile {
     }
 
     /// Records that the tables were unchanged when `fstat` returned `stat`, at `began` or later.
-    fn note_compared(&self, stat: &Stat, began: SystemTime) {
+    fn record_compared(&self, stat: &Stat, began: SystemTime) {
         let tick = u64::try_from(COARSEST_TICK.as_millis()).unwrap_or(NEVER);
         let again = if stat.is_recent(began) { self.elapsed().saturating_add(tick) } else { NEVER };
         self.compare_at.store(again, Ordering::Relaxed);
@@ -593,7 +593,7 @@ impl ArchiveEvents {
 
     /// Records that from now on the events of the file are noted. `unreported` is the ctime of the file if it
     /// changed before.
-    pub(super) fn note_watched(&self, unreported: Option<i64>) {
+    pub(super) fn record_watched(&self, unreported: Option<i64>) {
         let mut events = self.events.lock();
         (events.is_watched, events.unreported) = (true, unreported);
     }
@@ -657,7 +657,7 @@ mod tests {
     /// An opened archive of which inotify reports events, and its file.
     fn watched(folder: &Path) -> (ArchiveFile, File) {
         let (source, file) = opened(folder);
-        source.note_watched();
+        source.record_watched();
         (source, file)
     }
 
@@ -667,7 +667,7 @@ mod tests {
         let (source, file) = watched(folder.path());
         for seconds in [5, 6] {
             file.set_modified(UNIX_EPOCH + std::time::Duration::from_secs(seconds)).unwrap();
-            source.note_event(false);
+            source.record_event(false);
             assert!(source.read_exact_at(&mut [0; 4], 11).is_ok(), "{seconds}");
             assert!(source.is_untouched(source.path()));
         }
@@ -682,7 +682,7 @@ mod tests {
         file.write_all_at(b"X", offset).unwrap();
         file.set_modified(UNIX_EPOCH).unwrap();
         for &is_written in events.iter() {
-            source.note_event(is_written);
+            source.record_event(is_written);
         }
         matches!(source.read_exact_at(&mut [0; 4], 11), Err(ArchiveReadError::Changed))
     }
@@ -696,7 +696,7 @@ mod tests {
     fn a_late_event_of_a_write_before_the_opening_gives_no_error() {
         let folder = tempfile::TempDir::new().unwrap();
         let (source, file) = watched(folder.path());
-        source.note_event(true);
+        source.record_event(true);
         // The times were recent at the opening, so the tables are compared once more.
         source.compare_at.store(0, Ordering::Relaxed);
         assert!(source.read_exact_at(&mut [0; 4], 11).is_ok());
@@ -828,7 +828,7 @@ mod tests {
         let reported = ArchiveEvents::default();
         let is_awaited = |ctime| reported.events.lock().is_awaited(ctime);
         assert!(!is_awaited(7), "a file that is not watched has no events");
-        reported.note_watched(Some(7));
+        reported.record_watched(Some(7));
         assert_eq!((is_awaited(7), is_awaited(8)), (false, true));
         reported.note(false);
         assert!(!is_awaited(8) && reported.accept_touch(8) && is_awaited(8));

@@ -87,7 +87,7 @@ impl<E> Deref for DecodedRange<'_, E> {
 impl<E> Drop for DecodedRange<'_, E> {
     fn drop(&mut self) {
         let Decoded { cache, key, .. } = &self.decoded;
-        cache.note_served(key, self.range.len() as u64);
+        cache.record_served(key, self.range.len() as u64);
     }
 }
 
@@ -254,7 +254,7 @@ impl<E> Cache<E> {
     }
 
     /// Records that `len` bytes of an extent were served.
-    fn note_served(&self, key: &CacheKey, len: u64) {
+    fn record_served(&self, key: &CacheKey, len: u64) {
         let mut state = self.state.lock();
         let Some(entry) = state.entries.peek_mut(key) else { return };
         entry.unserved = entry.unserved.saturating_sub(len);

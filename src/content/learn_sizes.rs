@@ -40,12 +40,12 @@ impl Store {
         self.learn_sizes_with_progress(ids, &|| ()).into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// Like [`Store::learn_sizes`], but calls `note_progress` after each read, and returns an error for each
+    /// Like [`Store::learn_sizes`], but calls `record_progress` after each read, and returns an error for each
     /// loose file, each header and each group of near extents that cannot be read.
     pub(crate) fn learn_sizes_with_progress(
         &self,
         ids: impl IntoIterator<Item = EntryId>,
-        note_progress: &dyn Fn(),
+        record_progress: &dyn Fn(),
     ) -> Vec<EntryError> {
         let (mut wanted, mut headers, mut errors) = (Vec::new(), Vec::new(), Vec::new());
         for id in ids {
@@ -55,7 +55,7 @@ impl Store {
                     self.resources.count_fault();
                     errors.push(error);
                 }
-                note_progress();
+                record_progress();
                 continue;
             }
             headers.extend(file.needs_header().then_some(id));
@@ -73,14 +73,14 @@ impl Store {
         while let Some(first) = rest.first() {
             let is_near = |it: &UnsizedExtent| it.layer == first.layer && it.offset - first.offset < SPAN;
             let (near, others) = rest.split_at(rest.partition_point(is_near));
-            if let Err((refused, reason)) = self.learn_near(near, note_progress) {
+            if let Err((refused, reason)) = self.learn_near(near, record_progress) {
                 errors.extend(self.error_of(refused, reason));
             }
             rest = others;
         }
         for id in headers {
             errors.extend(self.file(id).learn_header().err());
-            note_progress();
+            record_progress();
         }
         errors
     }
@@ -107,14 +107,14 @@ impl Store {
     fn learn_near(
         &self,
         near: &[UnsizedExtent],
-        note_progress: &dyn Fn(),
+        record_progress: &dyn Fn(),
     ) -> Result<(), (UnsizedExtent, Reason)> {
         let archive = near.first().and_then(|first| self.content(first.layer).archive());
         let Some(archive) = archive else { return Ok(()) };
         if near.iter().all(|it| !archive.tables.extent(it.index).is_sized_by_decoding()) {
             let indices: Vec<u32> = near.iter().map(|it| it.index).collect();
             let together = archive.learn_together(&indices);
-            note_progress();
+            record_progress();
             if together.is_ok() {
                 return Ok(());
             }
@@ -126,7 +126,7 @@ impl Store {
             if let Err(reason @ Reason::Io(_)) = PlainFile::new(archive, it.entry).extent(it.index).size() {
                 learnt = learnt.and(Err((*it, reason)));
             }
-            note_progress();
+            record_progress();
         }
         learnt
     }

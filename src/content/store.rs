@@ -317,21 +317,21 @@ impl Store {
 
     /// Records an event of the file with this device and inode number, if it is an archive: `is_written` says
     /// whether its content was written to; otherwise its attributes were changed.
-    pub fn note_archive_event(&self, identity: DiskId, is_written: bool) {
+    pub fn record_archive_event(&self, identity: DiskId, is_written: bool) {
         // Layers may share a file, and one event may excuse only one touch.
         let mut noted = HashSet::new();
         for archive in self.archives().filter(|archive| archive.file.identity() == identity) {
             if noted.insert(Arc::as_ptr(&archive.file)) {
-                archive.file.note_event(is_written);
+                archive.file.record_event(is_written);
             }
         }
     }
 
     /// Records that events of archives are reported, if that holds for their folders.
-    pub fn note_watched(&self, is_reported: impl Fn(&Path) -> bool) {
+    pub fn record_watched(&self, is_reported: impl Fn(&Path) -> bool) {
         for archive in self.archives() {
             if archive.path.parent().is_some_and(&is_reported) {
-                archive.file.note_watched();
+                archive.file.record_watched();
             }
         }
     }

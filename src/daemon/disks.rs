@@ -65,7 +65,7 @@ impl Disks {
             return news;
         }
         let sources = SourcePaths::of(view, named);
-        self.note_naps(view, &sources, &mut news);
+        self.record_naps(view, &sources, &mut news);
         self.learn(&sources);
         for mounted in ended.into_iter().filter(|it| sources.add_changes(it, &mut news.changes)) {
             // What another disk has replaced at once is not gone.
@@ -107,7 +107,7 @@ impl Disks {
 
     /// Says which disks fell asleep or answer again. What is on a disk that had fallen asleep has changed,
     /// perhaps.
-    fn note_naps(&mut self, view: &View, sources: &SourcePaths, news: &mut DiskNews) {
+    fn record_naps(&mut self, view: &View, sources: &SourcePaths, news: &mut DiskNews) {
         for (disk, naps, was_asleep) in &mut self.slow {
             let (now, is_asleep, mounted) = (disk.naps(), disk.is_asleep(), &disk.mounted);
             if is_asleep && !*was_asleep {

@@ -176,7 +176,7 @@ impl Follower {
         for line in &back {
             log::info!(target: logging::NEWS, "{line}");
         }
-        fs.note_gone_disks(self.disks.notes());
+        fs.record_gone_disks(self.disks.notes());
         changes
     }
 
@@ -186,7 +186,7 @@ impl Follower {
         let Some(fs) = self.fs.upgrade() else { return };
         let opening_began = SystemTime::now();
         self.last.began = unix_seconds(opening_began);
-        fs.note_reload_begins(LastReload { is_running: true, ..self.last.clone() });
+        fs.record_reload_begin(LastReload { is_running: true, ..self.last.clone() });
         let usec = NotifyState::monotonic_usec_now().ok();
         let _ = sd_notify::notify(&[&[NotifyState::Reloading], usec.as_slice()].concat());
         // A disk that is gone or asleep is named before the sources that were on it.
@@ -204,7 +204,7 @@ impl Follower {
         let moved = due.changes.moved().to_vec();
         if due.is_requested {
             self.disks.accept(&self.watched.named);
-            fs.note_gone_disks(self.disks.notes());
+            fs.record_gone_disks(self.disks.notes());
         }
         self.note(&fs, outcome);
         let _ = sd_notify::notify(&[NotifyState::Ready]);
@@ -296,7 +296,7 @@ impl Follower {
         let LastReload { count, began, .. } = self.last;
         let at = unix_seconds(SystemTime::now());
         self.last = LastReload { count: count + 1, at, what: summary, is_failed, is_running: false, began };
-        fs.note_reload_ends(self.last.clone());
+        fs.record_reload_end(self.last.clone());
     }
 
     /// Watches what the view depends on. Folders that were not watched while the sources were opened may
@@ -304,13 +304,13 @@ impl Follower {
     fn watch(&mut self, opening_began: SystemTime, moved: Vec<PathBuf>) {
         let Some(fs) = self.fs.upgrade() else { return };
         if !self.is_watching {
-            return fs.note_watches((0, 0), HashSet::new(), String::new());
+            return fs.record_watches((0, 0), HashSet::new(), String::new());
         }
         let view = fs.view();
         let (.., had_unwatched) = self.watcher.counts();
         let changes = self.watch_changes(&view, moved);
         let added = self.watcher.watch(changes);
-        let unwatched = self.note_watches(&fs, opening_began);
+        let unwatched = self.record_watches(&fs, opening_began);
         if had_unwatched == 0 && unwatched > 0 {
             log::warn!(
                 "cannot watch {}: {}; checking every {POLLING_INTERVAL} seconds instead",
@@ -320,9 +320,9 @@ impl Follower {
         }
         if unwatched > 0 {
             // What decides the load order may have to get a watch of another folder.
-            self.trigger.note_use();
+            self.trigger.record_use();
         }
-        view.store().note_watched(|folder| self.watcher.is_reported(folder));
+        view.store().record_watched(|folder| self.watcher.is_reported(folder));
         if !added.is_empty() {
             let since = || {
                 let (watcher, view, added) = (self.watcher.clone(), view.clone(), added.clone());
@@ -330,7 +330,7 @@ impl Follower {
             };
             let changes = (0..2).find_map(|_| since()).unwrap_or_default();
             if !changes.is_empty() {
-                self.trigger.note_found(|all| all.extend(changes));
+                self.trigger.record_found(|all| all.extend(changes));
             }
         }
     }
@@ -350,13 +350,13 @@ impl Follower {
 
     /// Records which folders are watched, and has the others checked. Returns how many others there are. What
     /// changed in a folder between its last check and its watch is read.
-    fn note_watches(&self, fs: &Arc<FileSystem>, opening_began: SystemTime) -> usize {
+    fn record_watches(&self, fs: &Arc<FileSystem>, opening_began: SystemTime) -> usize {
         let ((watched, used, unwatched), folders) = (self.watcher.counts(), self.watcher.unwatched());
-        fs.note_watches((watched, used), folders.into_iter().collect(), self.why_unwatched());
-        self.note_watched_links(fs);
+        fs.record_watches((watched, used), folders.into_iter().collect(), self.why_unwatched());
+        self.record_watched_links(fs);
         let changed = self.polling.lock().begin(&self.watcher, opening_began);
         if !changed.is_empty() {
-            self.trigger.note_found(|changes| {
+            self.trigger.record_found(|changes| {
                 for folder in &changed {
                     add_checked(changes, &self.watcher, Path::new(folder));
                 }
@@ -370,9 +370,9 @@ impl Follower {
     }
 
     /// Records which files have watches of their own. They are checked, which a disk may keep from ending.
-    fn note_watched_links(&self, fs: &Arc<FileSystem>) {
+    fn record_watched_links(&self, fs: &Arc<FileSystem>) {
         let (fs, files) = (fs.clone(), self.watcher.watched_files().into_iter().map(Ino).collect());
-        asleep::run(move || fs.note_watched_links(files));
+        asleep::run(move || fs.record_watched_links(files));
     }
 
     /// Gives watches to the folders that programs used, and takes them from those that were not used for the
@@ -389,14 +389,14 @@ impl Follower {
                     name: OsString::from_vec(name),
                 });
             }
-            self.note_watched_links(&fs);
+            self.record_watched_links(&fs);
             self.trigger.pause_moves(began.elapsed());
         }
         let ((used, are_more), changed) =
             (fs.take_used_folders(MOVED_AT_ONCE), self.polling.lock().take_changed());
         let of_watcher = |FolderUse { folder, is_read, at }| UsedFolder { folder, is_read, at };
         let used: Vec<UsedFolder> = used.into_iter().map(of_watcher).collect();
-        self.watcher.note_used(&used, &changed);
+        self.watcher.record_used(&used, &changed);
         let surplus = self.watcher.surplus(MOVED_AT_ONCE);
         // Changes before this are reported, because the watches end later. Changes after it are found by a
         // check.
@@ -404,21 +404,21 @@ impl Follower {
         self.polling.lock().remember(states);
         let MovedWatches { added, removed } = self.watcher.move_watches(&surplus);
         if !added.is_empty() || !removed.is_empty() {
-            self.note_moved(&fs, &added, &removed);
+            self.record_moved(&fs, &added, &removed);
             self.trigger.pause_moves(began.elapsed());
         }
         if are_more || surplus.len() == MOVED_AT_ONCE {
-            self.trigger.note_use();
+            self.trigger.record_use();
         }
     }
 
     /// Records that folders got watches which others lost. What changed before the watches began is read.
-    fn note_moved(&self, fs: &Arc<FileSystem>, added: &[FolderPath], removed: &[FolderPath]) {
+    fn record_moved(&self, fs: &Arc<FileSystem>, added: &[FolderPath], removed: &[FolderPath]) {
         let counts @ (.., unwatched) = self.watcher.counts();
         let changed = self.polling.lock().changed_before(&self.watcher, added, unwatched);
-        fs.note_moved_watches(added, removed, counts);
-        self.note_watched_links(fs);
-        fs.view().store().note_watched(|folder| self.watcher.is_reported(folder));
+        fs.record_moved_watches(added, removed, counts);
+        self.record_watched_links(fs);
+        fs.view().store().record_watched(|folder| self.watcher.is_reported(folder));
         let mut changes = DiskChanges::default();
         for folder in &changed {
             add_checked(&mut changes, &self.watcher, Path::new(folder));
@@ -430,7 +430,7 @@ impl Follower {
         });
         stale.into_iter().flatten().for_each(|folder| changes.add(folder.into()));
         if !changes.is_empty() {
-            self.trigger.note_found(|noted| noted.extend(changes));
+            self.trigger.record_found(|noted| noted.extend(changes));
         }
     }
 
@@ -709,7 +709,7 @@ impl Trigger {
 
     /// Adds changes that a request or a check found. They do not postpone a reload that is due already,
     /// because a program may repeat a failing read all the time.
-    pub(super) fn note_found(&self, note: impl FnOnce(&mut DiskChanges)) {
+    pub(super) fn record_found(&self, note: impl FnOnce(&mut DiskChanges)) {
         let mut state = self.state.lock();
         note(&mut state.changes);
         state.change = state.change.or(Some(Change::now()));
@@ -743,20 +743,20 @@ impl Trigger {
     }
 
     /// Has watches moved to folders that programs used.
-    pub(super) fn note_use(&self) {
+    pub(super) fn record_use(&self) {
         self.state.lock().is_used = true;
         self.changed.notify_one();
     }
 
     /// Has the mount table compared, because it changed.
-    pub(super) fn note_mounts(&self) {
+    pub(super) fn record_mounts(&self) {
         self.state.lock().are_mounts = true;
         self.changed.notify_one();
     }
 
     /// Records that a disk fell asleep or answers again. Does not wait: the thread that finds this may have
     /// locked the state.
-    pub(super) fn note_nap(&self) {
+    pub(super) fn record_nap(&self) {
         self.has_nap.store(true, Ordering::SeqCst);
     }
 

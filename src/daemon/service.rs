@@ -93,7 +93,7 @@ impl Service<'_> {
         let odd = follower.why_no_watches().map(|why| format!("odd: {why}\n"));
         let report = &(report.to_owned() + &odd.unwrap_or_default());
         if overlay.is_some() {
-            fs.note_watches((0, 0), HashSet::new(), String::new());
+            fs.record_watches((0, 0), HashSet::new(), String::new());
         }
         let losses = overlay.as_ref().map(|it| LossReport::of(&mountpoint.path, it.edit_folder()));
         let session = start_session(fs, request, overlay.as_ref().zip(losses.clone()), mountpoint)?;

@@ -34,17 +34,17 @@ impl Follower {
         if let Some(fs) = self.fs.upgrade().filter(|_| self.is_watching) {
             let (of_reads, of_lookups) = (self.trigger.clone(), self.trigger.clone());
             fs.on_change(move |folder| {
-                of_reads.note_found(|changes| folder.into_iter().for_each(|it| changes.add(it.into())));
+                of_reads.record_found(|changes| folder.into_iter().for_each(|it| changes.add(it.into())));
             });
             fs.on_wait(move || of_lookups.hurry());
             let (of_naps, wake) = (self.trigger.clone(), self.signal.wake.try_clone()?);
             asleep::on_change(move || {
-                of_naps.note_nap();
+                of_naps.record_nap();
                 // If the socket is full, the thread that watches wakes anyway.
                 let _ = (&wake).write(&[WAKE]);
             });
             let of_uses = self.trigger.clone();
-            fs.on_use(move || of_uses.note_use());
+            fs.on_use(move || of_uses.record_use());
         }
         let signal = self.signal.received.try_clone()?;
         let (fs, trigger, watcher) = (self.fs.clone(), self.trigger.clone(), self.watcher.clone());
@@ -52,7 +52,7 @@ impl Follower {
         // Opened before the table is read for the first time, so that no change is missed.
         let mount_table = open_table().ok().filter(|_| self.is_watching);
         if self.is_watching {
-            self.trigger.note_mounts();
+            self.trigger.record_mounts();
         }
         let watching = WatchThread { fs, trigger, watcher, polling, signal, mount_table };
         thread::Builder::new().name("watch".into()).spawn(move || watching.run())?;
@@ -112,10 +112,10 @@ impl WatchThread {
             self.trigger.request();
         }
         if self.trigger.take_nap() {
-            self.trigger.note_mounts();
+            self.trigger.record_mounts();
         }
         if woken.are_mounts {
-            self.trigger.note_mounts();
+            self.trigger.record_mounts();
             // Other programs may mount all the time.
             thread::sleep(UNCOUNTED_PAUSE);
         }
@@ -126,7 +126,7 @@ impl WatchThread {
             self.trigger.note(|changes| {
                 is_lost = self.watcher.read_events(|event| {
                     counts = true;
-                    note_event(&fs, changes, event);
+                    record_event(&fs, changes, event);
                     let Some(name) = event.name else { return };
                     if event.is_write || event.is_close {
                         touched.entry(event.folder.to_owned()).or_default().insert(name.to_owned());
@@ -138,13 +138,13 @@ impl WatchThread {
                 });
                 // The reload that follows takes these, so they are noted before it can begin.
                 for (folder, names) in &touched {
-                    fs.note_touched_files(folder, names.iter().map(|name| name.as_bytes()));
+                    fs.record_touched_files(folder, names.iter().map(|name| name.as_bytes()));
                 }
                 counts
             });
             if is_lost? {
-                fs.note_lost_events();
-                self.trigger.note_found(DiskChanges::add_anywhere);
+                fs.events_were_lost();
+                self.trigger.record_found(DiskChanges::add_anywhere);
             }
             // Requests may need the lock of the trigger, so nothing that may hang is done under it.
             for ((folder, name), is_write) in files {
@@ -152,10 +152,10 @@ impl WatchThread {
                 // If the disk is asleep, its folders are listed again later.
                 asleep::at(&folder, move || {
                     if is_write {
-                        fs.note_written_file(&at, name.as_bytes());
+                        fs.record_written_file(&at, name.as_bytes());
                     }
                     if let Ok(found) = std::fs::metadata(uncovered(&at.join(&name))) {
-                        fs.note_archive_event(DiskId::from(&found), is_write);
+                        fs.record_archive_event(DiskId::from(&found), is_write);
                     }
                 });
             }
@@ -179,7 +179,7 @@ impl WatchThread {
 /// Pause after events that do not count. Other files in a folder may be written to all the time.
 const UNCOUNTED_PAUSE: Duration = Duration::from_millis(20);
 
-fn note_event(fs: &FileSystem, changes: &mut DiskChanges, event: &DiskEvent<'_>) {
+fn record_event(fs: &FileSystem, changes: &mut DiskChanges, event: &DiskEvent<'_>) {
     let DiskEvent { folder, name, meaning, .. } = event;
     if meaning.is_link {
         changes.add_anywhere();
@@ -199,6 +199,6 @@ fn note_event(fs: &FileSystem, changes: &mut DiskChanges, event: &DiskEvent<'_>)
         changes.add((*folder).into());
     }
     if meaning.is_content && meaning.is_of_names {
-        fs.note_changed_name(folder, name.as_bytes(), event.is_new_folder);
+        fs.record_changed_name(folder, name.as_bytes(), event.is_new_folder);
     }
 }

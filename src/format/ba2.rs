@@ -385,7 +385,7 @@ impl RecordSummary {
                 parts.push((mips, extent.size.unwrap_or(extent.packed)));
             }
             past_end.check(&extent);
-            self.note_data(&extent, header.names);
+            self.record_data(&extent, header.names);
             if end != SENTINEL {
                 let at = reader.position().saturating_sub(4);
                 notes.add_at(NoteCode::TablesOdd, at, || {
@@ -405,7 +405,7 @@ impl RecordSummary {
         Ok(())
     }
 
-    fn note_data(&mut self, extent: &Extent, names: u64) {
+    fn record_data(&mut self, extent: &Extent, names: u64) {
         if extent.packed > 0 {
             let end = extent.offset.saturating_add(u64::from(extent.packed));
             if end > names {

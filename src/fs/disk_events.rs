@@ -16,7 +16,7 @@ impl FileSystem {
     /// Records that a name in a folder of loose files was added or removed on the disk. `folder` is the
     /// absolute path on the disk, and `is_new_folder` says whether a folder was added. The kernel drops the
     /// name, and a LOOKUP of it waits for the next reload.
-    pub fn note_changed_name(&self, folder: &Path, name: &[u8], is_new_folder: bool) {
+    pub fn record_changed_name(&self, folder: &Path, name: &[u8], is_new_folder: bool) {
         let view = self.view();
         for node in view.folders_at(folder) {
             let own = view.tree().ino(node);
@@ -45,7 +45,7 @@ impl FileSystem {
     }
 
     /// Records that files in a folder on the disk were written to, before the reload that notices it.
-    pub fn note_touched_files<'n>(&self, folder: &Path, names: impl Iterator<Item = &'n [u8]>) {
+    pub fn record_touched_files<'n>(&self, folder: &Path, names: impl Iterator<Item = &'n [u8]>) {
         let view = self.view();
         let folders = view.folders_at(folder);
         for name in names {
@@ -54,7 +54,7 @@ impl FileSystem {
     }
 
     /// Has the kernel drop the pages of a loose file that was written to, if the mount shows that file.
-    pub fn note_written_file(&self, folder: &Path, name: &[u8]) {
+    pub fn record_written_file(&self, folder: &Path, name: &[u8]) {
         let (view, Some(host)) = (self.view(), self.shared.host.get()) else { return };
         for ino in view.loose_files_in(&view.folders_at(folder), folder, name) {
             // By now, another file may bear the name. Then the reload retires this one.
@@ -67,14 +67,14 @@ impl FileSystem {
     }
 
     /// Records that events of the disk were lost, so that any file may have been written to.
-    pub fn note_lost_events(&self) {
+    pub fn events_were_lost(&self) {
         self.shared.touched_files().add_all();
     }
 
     /// Records an event of a file that may be an archive, given its device and inode number: `is_written`
     /// says whether its content was written to; otherwise its attributes were changed.
-    pub fn note_archive_event(&self, identity: DiskId, is_written: bool) {
-        self.view().store().note_archive_event(identity, is_written);
+    pub fn record_archive_event(&self, identity: DiskId, is_written: bool) {
+        self.view().store().record_archive_event(identity, is_written);
     }
 }
 

@@ -150,7 +150,7 @@ impl FileSystem {
 
     /// Records the number of folders that are watched for the current view, how many of them programs used,
     /// the absolute paths of those that have no watch, and why these have none.
-    pub fn note_watches(
+    pub fn record_watches(
         &self,
         (watched, used): (usize, usize),
         unwatched: HashSet<Arc<OsStr>>,
@@ -164,7 +164,7 @@ impl FileSystem {
     /// Records that folders got watches (`added`) which others lost (`removed`), and the numbers of folders
     /// with a watch, of those among them that programs used, and of those without one. The kernel drops what
     /// it cached of folders without a watch, so that it asks again.
-    pub fn note_moved_watches(
+    pub fn record_moved_watches(
         &self,
         added: &[Arc<OsStr>],
         removed: &[Arc<OsStr>],
@@ -192,7 +192,7 @@ impl FileSystem {
     }
 
     /// Records notes on disks that sources were on and that are gone.
-    pub fn note_gone_disks(&self, notes: Vec<Note>) {
+    pub fn record_gone_disks(&self, notes: Vec<Note>) {
         *self.shared.gone_disks.lock() = notes;
     }
 
@@ -235,7 +235,7 @@ impl FileSystem {
 
     /// Records which files with several names have watches of their own. The kernel drops the attributes of
     /// those that lost theirs.
-    pub fn note_watched_links(&self, watched: HashSet<Ino>) {
+    pub fn record_watched_links(&self, watched: HashSet<Ino>) {
         let view = self.view();
         let (new, lost) = self.shared.linked.set_watched(watched);
         // They may have been written to before they had watches.
@@ -252,15 +252,15 @@ impl FileSystem {
     }
 
     /// Records in the status that a reload is running.
-    pub fn note_reload_begins(&self, reload: LastReload) {
-        self.shared.note_reload(reload);
+    pub fn record_reload_begin(&self, reload: LastReload) {
+        self.shared.record_reload(reload);
     }
 
     /// Records how the last reload went. The status shows the reload when the kernel has dropped what the
     /// reload changed.
-    pub fn note_reload_ends(&self, reload: LastReload) {
+    pub fn record_reload_end(&self, reload: LastReload) {
         let shared = self.shared.clone();
-        self.after_notices(move || shared.note_reload(reload));
+        self.after_notices(move || shared.record_reload(reload));
     }
 
     /// Runs a job when the kernel has dropped the pages of all files that were written to before.

@@ -134,7 +134,7 @@ impl Prefetch {
     }
 
     /// Notes that a READ of `range` of a file begins.
-    pub(crate) fn note_read(
+    pub(crate) fn record_read(
         self: &Arc<Self>,
         view: &FollowedView<'_>,
         (node, entry): (NodeId, EntryId),

@@ -109,12 +109,12 @@ impl ReadTarget {
         let file = store.file(entry);
         let followed = FollowedView { number: view.number, opened: &view.opened };
         let range = offset..offset.saturating_add(u64::from(len));
-        view.shared.prefetch.note_read(&followed, (node, entry), &range);
+        view.shared.prefetch.record_read(&followed, (node, entry), &range);
         let lent = file.lend_archive();
         let mut read = file.read_at(offset, len);
         view.shared.free_after_read(store, lent);
         if store.is_folder(entry.layer) {
-            read = self.note_loose_read(node, entry, (offset, len), read);
+            read = self.record_loose_read(node, entry, (offset, len), read);
         }
         let bytes = read.map_err(|error| self.report(node, &error))?;
         // Logged before the reply, so that a program that has the bytes finds the line in the log.
@@ -205,7 +205,7 @@ impl ReadTarget {
     }
 
     /// Records what a read of a loose file found, before the reply: that the file was written to or cut off.
-    fn note_loose_read<'s>(
+    fn record_loose_read<'s>(
         &'s self,
         node: NodeId,
         entry: EntryId,
@@ -213,11 +213,11 @@ impl ReadTarget {
         mut read: Result<FileBytes<'s>, EntryError>,
     ) -> Result<FileBytes<'s>, EntryError> {
         let (view, file) = (&self.view, self.view.store().file(entry));
-        view.note_read_link(node, entry);
+        view.record_read_link(node, entry);
         let is_outdated = file.take_outdated();
         // This comes before the report of the change: the reload that follows must find what was noticed.
         if is_outdated {
-            self.note_write(view.tree().ino(node));
+            self.record_write(view.tree().ino(node));
         }
         if read.as_ref().is_ok_and(FileBytes::is_cut) {
             read = self.read_after_cut(node, entry, offset, len);
@@ -229,7 +229,7 @@ impl ReadTarget {
     }
 
     /// Records before the reply that a loose file was written to. The kernel may have pages from before.
-    fn note_write(&self, ino: Ino) {
+    fn record_write(&self, ino: Ino) {
         // When the program comes to the end that the kernel knows, the kernel must ask for the new one.
         if let Some((then, now)) = self.view.follow_new_write(ino)
             && now.size > then.size

@@ -39,7 +39,7 @@ const LENT: Duration = Duration::from_millis(200);
 
 impl LentArchives {
     /// Records a read of an archive.
-    pub(crate) fn note_used(&self, archive: Arc<File>) {
+    pub(crate) fn record_used(&self, archive: Arc<File>) {
         let mut lent = self.0.lock();
         lent.retain(|(_, other)| !Arc::ptr_eq(other, &archive));
         lent.push((Instant::now(), archive));
@@ -239,7 +239,7 @@ impl Shared {
 
     /// Records how the last reload went, or that one begins. The end of a reload may be recorded after the
     /// beginning of the next.
-    pub(crate) fn note_reload(&self, reload: LastReload) {
+    pub(crate) fn record_reload(&self, reload: LastReload) {
         let mut last = self.last_reload.lock();
         let is_next_running = last.is_running && last.began_after(&reload);
         *last = LastReload { is_running: reload.is_running || is_next_running, ..reload };
@@ -249,7 +249,7 @@ impl Shared {
     pub(crate) fn free_after_read(&self, store: &Store, lent: Option<Arc<File>>) {
         let is_lent = lent.is_some();
         if let Some(archive) = lent {
-            self.lent.note_used(archive);
+            self.lent.record_used(archive);
         }
         if (is_lent || store.needs_trim())
             && let Some(host) = self.host.get()

@@ -63,7 +63,7 @@ impl View {
 
 impl View {
     /// Records that a program read a file, if the file has several names and no watch.
-    pub(crate) fn note_read_link(&self, node: NodeId, entry: EntryId) {
+    pub(crate) fn record_read_link(&self, node: NodeId, entry: EntryId) {
         let ino = self.tree().ino(node);
         if self.is_linked_unwatched(ino, entry)
             && self.shared.linked.note(ino)
@@ -74,21 +74,21 @@ impl View {
     }
 
     /// Records that a program listed a folder.
-    pub(crate) fn note_listed(&self, folder: Ino) {
+    pub(crate) fn record_listed(&self, folder: Ino) {
         if self.shared.used.is_needed() {
             self.shared.used.note(folder, false);
         }
     }
 
     /// Records that a program looked up a name in a folder. Folders on the way to a file are not used.
-    pub(crate) fn note_looked_up(&self, parent: Ino, found: Option<&Attr>) {
+    pub(crate) fn record_looked_up(&self, parent: Ino, found: Option<&Attr>) {
         if found.is_none_or(|attr| attr.kind == NodeKind::File) {
-            self.note_listed(parent);
+            self.record_listed(parent);
         }
     }
 
     /// Records that a program used a file, and whether it read the file.
-    pub(crate) fn note_used_file(&self, ino: Ino, is_read: bool) {
+    pub(crate) fn record_used_file(&self, ino: Ino, is_read: bool) {
         if !self.shared.used.is_needed() {
             return;
         }

@@ -420,22 +420,22 @@ impl View {
         }
         let learn = |(device, mut nodes): (u64, Vec<NodeId>)| {
             let fs = self.clone();
-            let job: SizeJob = Box::new(move |note_progress| {
+            let job: SizeJob = Box::new(move |record_progress| {
                 nodes.sort_unstable_by_key(|node| {
                     fs.entry(*node).map(|entry| (entry.layer, fs.store().file(entry).offset()))
                 });
-                nodes.chunks(AT_A_TIME).for_each(|some| fs.learn_sizes(some, note_progress));
+                nodes.chunks(AT_A_TIME).for_each(|some| fs.learn_sizes(some, record_progress));
             });
             (device, job)
         };
         by_device.into_iter().map(learn).collect()
     }
 
-    fn learn_sizes(&self, nodes: &[NodeId], note_progress: &dyn Fn()) {
+    fn learn_sizes(&self, nodes: &[NodeId], record_progress: &dyn Fn()) {
         let unwatched: Vec<_> = nodes.iter().filter(|node| self.is_unwatched(**node)).collect();
         let unsized_ones = nodes.iter().filter(|node| !unwatched.contains(node));
         let entries = unsized_ones.filter_map(|node| self.entry(*node));
-        for error in self.store().learn_sizes_with_progress(entries, note_progress) {
+        for error in self.store().learn_sizes_with_progress(entries, record_progress) {
             let node = nodes.iter().find(|node| self.entry(**node) == Some(error.entry));
             if let Some(&node) = node.filter(|_| error.is_new) {
                 log::error!("{}: cannot determine its size: {error}", self.path_of(node, error.entry));
@@ -443,7 +443,7 @@ impl View {
         }
         for node in unwatched {
             self.check_unwatched(*node);
-            note_progress();
+            record_progress();
         }
     }
 }

@@ -155,7 +155,7 @@ impl Adaptor {
             Ok(found) => found,
             Err(error) => return reply.error(error.into()),
         };
-        view.note_looked_up(parent, attr.as_ref());
+        view.record_looked_up(parent, attr.as_ref());
         let is_lasting = is_lasting && view.pending_folder(parent, name).is_none();
         let Some(attr) = attr else {
             let entry = negative_entry(&view.shared.presentation.owner);
@@ -227,8 +227,8 @@ impl Adaptor {
             return answer();
         }
         let guarded = |(device, job): (u64, SizeJob)| {
-            let job = move |note_progress: &dyn Fn()| {
-                let _ = guard(operation, || job(note_progress));
+            let job = move |record_progress: &dyn Fn()| {
+                let _ = guard(operation, || job(record_progress));
             };
             (device, job)
         };
@@ -372,7 +372,7 @@ impl Filesystem for Adaptor {
         self.answer(operation, || {
             let view = self.fs.view();
             // Before the kernel gives bytes that it has, it asks with the open file. `stat` has none.
-            view.note_used_file(ino, open.is_some());
+            view.record_used_file(ino, open.is_some());
             view.follow_static(ino);
             let Some(file) = view.unwatched_file(ino) else {
                 if !self.fs.shared.written.is_size_held(ino) {
@@ -431,7 +431,7 @@ impl Filesystem for Adaptor {
         let ino = Ino(ino.0);
         self.answer(Operation::Read, || {
             let view = self.fs.view();
-            view.note_used_file(ino, true);
+            view.record_used_file(ino, true);
             let target = match ReadTarget::find(view, ino) {
                 Ok(target) => target,
                 Err(error) => return reply.error(error.into()),
@@ -453,7 +453,7 @@ impl Filesystem for Adaptor {
         let ino = Ino(ino.0);
         self.answer(Operation::ReadDir, || {
             let view = self.fs.view();
-            view.note_listed(ino);
+            view.record_listed(ino);
             let listed = view.list(ino, cookie, |entry| {
                 let name = OsStr::from_bytes(entry.name);
                 !reply.add(INodeNo(entry.ino.0), entry.cookie, file_type(entry.kind), name)
@@ -469,7 +469,7 @@ impl Filesystem for Adaptor {
         let ino = Ino(ino.0);
         self.answer(Operation::ReadDirPlus, || {
             let view = self.fs.view();
-            view.note_listed(ino);
+            view.record_listed(ino);
             let of_answer = view.clone();
             let jobs = view.size_jobs(view.children_to_learn(ino, cookie));
             self.when_sized(Operation::ReadDirPlus, jobs, move || {

@@ -100,7 +100,7 @@ impl DeviceQueues {
             }
             let is_given = state.take_worker(device, true);
             let pending = Pending::new(&self.state, &mut state, device, answer.clone());
-            let job = move || job(&|| pending.note_progress());
+            let job = move || job(&|| pending.record_progress());
             if !is_given {
                 state.device(device).urgent.push_back(Box::new(job));
                 continue;
@@ -226,7 +226,7 @@ impl Pending {
     }
 
     /// Notes that the device made progress: it may be slow, but it does not hang.
-    fn note_progress(&self) {
+    fn record_progress(&self) {
         lock(&self.state).device(self.device).progress = Some(Instant::now());
     }
 }
@@ -629,7 +629,7 @@ mod tests {
         let queues = Arc::new(DeviceQueues::start(WORKERS).unwrap());
         let (step, steps) = channel::<()>();
         let (answer, answers) = channel();
-        let job = move |note_progress: &dyn Fn()| steps.iter().for_each(|()| note_progress());
+        let job = move |record_progress: &dyn Fn()| steps.iter().for_each(|()| record_progress());
         let worker = queues.clone();
         let worker =
             thread::spawn(move || worker.run_before(vec![(1, job)], move || answer.send(()).unwrap()));

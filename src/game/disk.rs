@@ -151,12 +151,12 @@ impl Disk {
     /// # Errors
     /// The file cannot be read, has more than `limit` bytes, or exceeds what one plan may read.
     pub(crate) fn read(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
-        let entered = self.entered(path).inspect_err(|error| self.note_unseen(path, error))?;
-        self.note_read(path)?;
+        let entered = self.entered(path).inspect_err(|error| self.record_unseen(path, error))?;
+        self.record_read(path)?;
         let content = whole_file::read(&entered, limit).inspect_err(|error| {
             // The caller knows what its limit means.
             if error.kind() != io::ErrorKind::FileTooLarge {
-                self.note_unseen(path, error);
+                self.record_unseen(path, error);
             }
         })?;
         self.pay(path, cost(&content))?;
@@ -165,10 +165,10 @@ impl Disk {
 
     /// Reads the first `limit` bytes of a regular file.
     pub(crate) fn read_start(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
-        let entered = self.entered(path).inspect_err(|error| self.note_unseen(path, error))?;
-        self.note_read(path)?;
+        let entered = self.entered(path).inspect_err(|error| self.record_unseen(path, error))?;
+        self.record_read(path)?;
         let start = whole_file::read_start(&entered, limit);
-        let (content, _) = start.inspect_err(|error| self.note_unseen(path, error))?;
+        let (content, _) = start.inspect_err(|error| self.record_unseen(path, error))?;
         self.pay(path, content.len())?;
         Ok(content)
     }
@@ -177,8 +177,8 @@ impl Disk {
     pub(crate) fn list(&self, path: &Path, notes: &mut Vec<Note>) -> Option<Vec<u8>> {
         let content = self.read(path, SETTINGS_MAX);
         if let Err(error) = &content {
-            self.note_unread(path, error);
-            self.note_link(path, error);
+            self.record_unread(path, error);
+            self.record_link(path, error);
             let is_missing = error.kind() == io::ErrorKind::NotFound;
             notes.extend((!is_missing).then(|| Note::unreadable(path, error)));
         }
@@ -199,13 +199,13 @@ impl Disk {
     }
 
     /// Records that a plan depends on a file.
-    fn note_read(&self, path: &Path) -> io::Result<()> {
+    fn record_read(&self, path: &Path) -> io::Result<()> {
         self.read.borrow_mut().files.insert(path.to_owned());
         self.pay(path, 0)
     }
 
     /// Records that a list or folder could not be read, unless nothing is there.
-    fn note_unread(&self, path: &Path, error: &io::Error) {
+    fn record_unread(&self, path: &Path, error: &io::Error) {
         if !leads_nowhere(error) {
             self.unread.borrow_mut().insert(path.to_owned(), reason(error));
         }
@@ -213,7 +213,7 @@ impl Disk {
 
     /// Records that something could not be looked at, unless nothing is there, or it is of another kind. In a
     /// closed folder, nobody knows what is there, so the folder is named.
-    fn note_unseen(&self, path: &Path, error: &io::Error) {
+    fn record_unseen(&self, path: &Path, error: &io::Error) {
         let is_other = error.kind() == io::ErrorKind::IsADirectory;
         if !is_nowhere(error) && !is_other && !path.as_os_str().is_empty() {
             let is_closed = error.kind() == io::ErrorKind::PermissionDenied;
@@ -231,7 +231,7 @@ impl Disk {
 
     /// Records the link on the way to a path that leads nowhere, if that is why nothing is there. What it led
     /// to may have moved, or its disk is not mounted.
-    fn note_link(&self, path: &Path, error: &io::Error) {
+    fn record_link(&self, path: &Path, error: &io::Error) {
         if !leads_nowhere(error) {
             return;
         }
@@ -281,15 +281,15 @@ impl Disk {
     ) -> io::Result<impl Iterator<Item = io::Result<std::fs::DirEntry>>> {
         let entered = self.entered(folder)?;
         self.read.borrow_mut().folders.insert(folder.to_owned());
-        let listed = std::fs::read_dir(entered).inspect_err(|error| self.note_unread(folder, error));
+        let listed = std::fs::read_dir(entered).inspect_err(|error| self.record_unread(folder, error));
         Ok(listed?.take(NAMES_MAX))
     }
 
     /// The names in a folder that are UTF-8; a game cannot refer to others.
     pub(crate) fn names(&self, folder: &Path) -> io::Result<CaselessNames> {
         self.names_if_listed(folder).inspect_err(|error| {
-            self.note_unseen(folder, error);
-            self.note_link(folder, error);
+            self.record_unseen(folder, error);
+            self.record_link(folder, error);
         })
     }
 
@@ -338,7 +338,7 @@ impl Disk {
                 // The folder allows entering but not listing.
                 Err(_) if self.link_metadata(&found.path.join(name)).is_ok() => name.into(),
                 Err(error) => {
-                    self.note_unseen(&found.path, &error);
+                    self.record_unseen(&found.path, &error);
                     return None;
                 }
             };
@@ -360,13 +360,13 @@ impl Disk {
     /// The metadata of a file or folder, following links.
     pub(crate) fn metadata(&self, path: &Path) -> io::Result<Metadata> {
         let found = self.entered(path).and_then(std::fs::metadata);
-        found.inspect_err(|error| self.note_unseen(path, error))
+        found.inspect_err(|error| self.record_unseen(path, error))
     }
 
     /// As [`Self::metadata`], for what a folder or a list names, so that a link in its place should lead to
     /// something.
     fn named(&self, path: &Path) -> io::Result<Metadata> {
-        self.metadata(path).inspect_err(|error| self.note_link(path, error))
+        self.metadata(path).inspect_err(|error| self.record_link(path, error))
     }
 
     /// Whether a path that a folder or a list names leads to a regular file.

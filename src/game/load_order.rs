@@ -184,7 +184,7 @@ impl<'a> LoadOrders<'a> {
 
     /// Adds what the search could not look at if the settings of a game were found nowhere: they may be
     /// there. So may OpenMW, if only the user's settings for it were found.
-    fn note_settings_unseen(&self, game: &Installation) {
+    fn report_settings_unseen(&self, game: &Installation) {
         let has_settings = game.my_games.is_some() || game.local.is_some();
         if !has_settings || game.my_games.as_ref() == Some(&game.folder) {
             self.search().1.iter().for_each(|note| self.disk.add_unseen(note.clone()));
@@ -214,13 +214,13 @@ impl<'a> LoadOrders<'a> {
     fn of_installation(&self, installation: &Installation) -> Result<LoadOrder, PlanError> {
         if installation.title.id == OPENMW {
             if installation.my_games.is_some() {
-                self.note_settings_unseen(installation);
+                self.report_settings_unseen(installation);
             }
             let cfg = installation.folder.join(OPENMW_CFG);
             return self.planned(plan_openmw(self.disk, &cfg, None, &self.environment, self.overrides));
         }
         let with_prefix = self.with_prefix(installation.clone()).map_err(PlanError)?;
-        self.note_settings_unseen(&with_prefix);
+        self.report_settings_unseen(&with_prefix);
         self.planned(plan_game(self.disk, &with_prefix, self.overrides))
     }
 
@@ -240,7 +240,7 @@ impl<'a> LoadOrders<'a> {
             let game = self.recognise(folder).map_err(|what| what + &of_ini())?;
             has_game.set(true);
             let game = for_instance(self.disk, game, instance, &self.found(), &self.environment);
-            self.with_prefix(game).inspect(|game| self.note_settings_unseen(game))
+            self.with_prefix(game).inspect(|game| self.report_settings_unseen(game))
         };
         let drives = || self.drives(instance);
         let order = plan_mo2(self.disk, instance, &find, &drives, overrides);
@@ -289,7 +289,7 @@ impl<'a> LoadOrders<'a> {
         let installed = found.installations.iter();
         let is_user = |it: &Installation| it.my_games.as_deref() == cfg.parent();
         let mut global = installed.filter(|it| it.title.id == OPENMW && is_user(it));
-        let global = global.next().inspect(|it| self.note_settings_unseen(it));
+        let global = global.next().inspect(|it| self.report_settings_unseen(it));
         let first = global.map_or_else(|| cfg.to_owned(), |it| it.folder.join(OPENMW_CFG));
         self.planned(plan_openmw(self.disk, &first, cfg.parent(), &self.environment, self.overrides))
     }

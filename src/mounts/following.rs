@@ -140,11 +140,11 @@ pub(crate) struct Watching {
 
 impl Watching {
     /// Begins to follow the mount with this identity, as soon as its daemon watches the disk. Calls
-    /// `note_answer` after each answer. Another user may put his mount in its place.
+    /// `record_answer` after each answer. Another user may put his mount in its place.
     pub(crate) fn start(
         path: &Path,
         identity: &str,
-        mut note_answer: impl FnMut() -> io::Result<()>,
+        mut record_answer: impl FnMut() -> io::Result<()>,
     ) -> Result<Self, StatusError> {
         let mountpoint = resolve_mountpoint(path);
         let mounted = mount_with_identity(path, identity)?;
@@ -163,7 +163,7 @@ impl Watching {
                 );
                 break answer;
             }
-            note_answer().map_err(|error| watching.error(StatusErrorKind::Failed(error.to_string())))?;
+            record_answer().map_err(|error| watching.error(StatusErrorKind::Failed(error.to_string())))?;
             sleep(STEP);
         };
         (watching.pid, watching.next) = (answer.pid, answer.next);

@@ -215,14 +215,14 @@ impl SlowDisk {
         let ask = move || {
             // An error is an answer.
             let _ = rustix::fs::statfs(&disk.mounted.mountpoint);
-            disk.note_answer();
+            disk.record_answer();
         };
         if thread::Builder::new().name("ask-disk".into()).spawn(ask).is_ok() {
             state.asked = Some(Instant::now());
         }
     }
 
-    fn note_answer(&self) {
+    fn record_answer(&self) {
         let mut state = self.state.lock();
         state.asked = None;
         let was_asleep = std::mem::take(&mut state.is_asleep);

@@ -309,7 +309,7 @@ impl Watcher {
     }
 
     /// Records that programs used folders, and that something changed in others that have no watch.
-    pub fn note_used(&self, used: &[UsedFolder], changed: &[FolderPath]) {
+    pub fn record_used(&self, used: &[UsedFolder], changed: &[FolderPath]) {
         let mut tables = self.tables.lock();
         for folder in changed {
             tables.clock += 1;
@@ -482,7 +482,7 @@ impl Watcher {
             let (meanings, files) = {
                 let mut tables = self.tables.lock();
                 let files = tables.files.get(&watch).cloned().unwrap_or_default();
-                (tables.note_event(watch, flags, name), files)
+                (tables.record_event(watch, flags, name), files)
             };
             for file in files.iter().filter(|_| !flags.contains(ReadFlags::IGNORED)) {
                 handle(&DiskEvent {
@@ -717,7 +717,7 @@ impl WatchTables {
     }
 
     /// Records an event. Returns what it means.
-    fn note_event(
+    fn record_event(
         &mut self,
         watch: i32,
         flags: ReadFlags,
@@ -1093,7 +1093,7 @@ mod tests {
         }
         let watcher = Watcher::with_share(1);
         watcher.watch(WatchChanges { added: vec![a.clone(), b.clone()], ..WatchChanges::default() });
-        watcher.note_used(&[UsedFolder { folder: b, is_read: true, at: 1 }], &[]);
+        watcher.record_used(&[UsedFolder { folder: b, is_read: true, at: 1 }], &[]);
         let queued = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
         // Each file causes several events.
         for _ in 0..queued.trim().parse::<usize>().unwrap() {

@@ -465,7 +465,7 @@ impl ArchiveContent {
             Ok(()) => self.parse_prefix(index, first),
             Err(fault) => {
                 if matches!(fault, ArchiveReadError::Beyond) {
-                    self.note_bad_prefix(index);
+                    self.record_bad_prefix(index);
                 }
                 Err(fault.into())
             }
@@ -475,7 +475,7 @@ impl ArchiveContent {
     /// Parses the prefix of an extent from its first bytes, and keeps the size that it states.
     pub(super) fn parse_prefix(&self, index: u32, first: &[u8]) -> Result<ParsedPrefix, Reason> {
         let extent = self.tables.extent(index);
-        let parsed = parse(&extent, first).inspect_err(|_| self.note_bad_prefix(index))?;
+        let parsed = parse(&extent, first).inspect_err(|_| self.record_bad_prefix(index))?;
         self.tables.set_size(index, parsed.size);
         if let Some(quirk) = parsed.quirk
             && !self.has_odd_prefix.swap(true, Ordering::Relaxed)
@@ -491,7 +491,7 @@ impl ArchiveContent {
         self.bad_prefixes.lock().contains(&index)
     }
 
-    fn note_bad_prefix(&self, index: u32) {
+    fn record_bad_prefix(&self, index: u32) {
         self.bad_prefixes.lock().insert(index);
     }
 }

@@ -99,7 +99,7 @@ impl Scattered {
             let device = archive.file.identity().device;
             let mut disks = self.disks.lock();
             let disk = disks.entry(device).or_insert_with(DiskReaders::new);
-            disk.note_read((archive.number, archive.file), &range, before, waited);
+            disk.record_read((archive.number, archive.file), &range, before, waited);
             if disk.step().is_some() {
                 self.serve(device, disk);
             }
@@ -127,7 +127,7 @@ impl Scattered {
         if is_next {
             self.serve(device, disk);
         } else {
-            disk.note_request((archive.number, archive.file), range, before);
+            disk.record_request((archive.number, archive.file), range, before);
         }
         is_next
     }
@@ -171,7 +171,7 @@ impl Scattered {
             let took = begin.elapsed();
             disks = self.disks.lock();
             if let Some(disk) = disks.get_mut(&device) {
-                disk.note_step(&Step { number, range }, is_read.then_some(took));
+                disk.record_step(&Step { number, range }, is_read.then_some(took));
             }
         }
     }
@@ -248,7 +248,7 @@ impl DiskReaders {
     }
 
     /// Records a read of an archive. The one before ended at `before`.
-    fn note_read(
+    fn record_read(
         &mut self,
         (number, file): (u32, &Arc<ArchiveFile>),
         range: &Range<u64>,
@@ -267,7 +267,7 @@ impl DiskReaders {
             Entry::Vacant(_) if !has_waited => return,
             Entry::Vacant(new) => new.insert(ScatteredArchive::new(file)),
         };
-        archive.note_read(range, has_waited);
+        archive.record_read(range, has_waited);
         if has_waited && is_far(range, before, file) {
             (self.seeks, self.last_seek, self.wanted) = (self.seeks + 1, Instant::now(), number);
             self.waited += waited;
@@ -276,7 +276,7 @@ impl DiskReaders {
 
     /// Records a request of bytes that a program needs soon. If they were not read ahead, the disk seeks for
     /// them, although nobody waits.
-    fn note_request(&mut self, (number, file): (u32, &Arc<ArchiveFile>), range: &Range<u64>, before: u64) {
+    fn record_request(&mut self, (number, file): (u32, &Arc<ArchiveFile>), range: &Range<u64>, before: u64) {
         let ahead = self.archives.get(&number).map_or(0, |it| it.ahead);
         self.seeks += u64::from(range.end > ahead && is_far(range, before, file));
     }
@@ -309,7 +309,7 @@ impl DiskReaders {
     }
 
     /// Records that a step took some time, or `None` if it failed.
-    fn note_step(&mut self, step: &Step, took: Option<Duration>) {
+    fn record_step(&mut self, step: &Step, took: Option<Duration>) {
         let Some(archive) = self.archives.get_mut(&step.number) else { return };
         let len = step.range.end - step.range.start;
         archive.ahead = archive.ahead.max(step.range.end);
@@ -345,7 +345,7 @@ impl ScatteredArchive {
     }
 
     /// Records a read, and judges what was read ahead.
-    fn note_read(&mut self, range: &Range<u64>, has_waited: bool) {
+    fn record_read(&mut self, range: &Range<u64>, has_waited: bool) {
         if self.ahead > 0 && !self.is_useless {
             self.expected += self.ahead as f64 / self.len as f64;
             self.hits += f64::from(u8::from(!has_waited && range.end <= self.ahead));
@@ -404,7 +404,7 @@ mod tests {
             self.waits += u64::from(waits);
             let waited = if waits { SEEK } else { CACHED };
             let before = mem::replace(&mut self.positions[number], range.end);
-            self.disk.note_read((number as u32, &self.archives[number]), &range, before, waited);
+            self.disk.record_read((number as u32, &self.archives[number]), &range, before, waited);
             self.read_ahead();
         }
 
@@ -413,7 +413,7 @@ mod tests {
                 let budget = self.disk.seeks * BYTES_PER_SEEK - self.disk.read;
                 assert!(step.range.end - step.range.start <= budget.min(STEP_MAX), "{step:?}");
                 let len = u32::try_from(step.range.end - step.range.start).unwrap();
-                self.disk.note_step(&step, Some(self.step_time * len.div_ceil(1 << 20)));
+                self.disk.record_step(&step, Some(self.step_time * len.div_ceil(1 << 20)));
                 self.cached[step.number as usize].1 = step.range.end;
             }
         }
@@ -475,7 +475,7 @@ mod tests {
         it.step_time = Duration::from_millis(50);
         let file = it.archives[0].clone();
         let read = |it: &mut Simulated, file: &Arc<ArchiveFile>, at: u64| {
-            it.disk.note_read((0, file), &(at..at + 200_000), 0, Duration::from_millis(10));
+            it.disk.record_read((0, file), &(at..at + 200_000), 0, Duration::from_millis(10));
             it.read_ahead();
         };
         shuffled(200).for_each(|number| read(&mut it, &file, (number + 1) * 19 * MIB));
@@ -519,7 +519,7 @@ mod tests {
         // The first archive took 5 MiB of the 32.
         assert!(it.disk.turn_to((1, &second)));
         while let Some(step) = it.disk.step() {
-            it.disk.note_step(&step, Some(SEEK));
+            it.disk.record_step(&step, Some(SEEK));
         }
         assert_eq!((it.disk.read, it.disk.archives[&1].ahead), (32 * MIB, 27 * MIB));
         let third = archive(5 * MIB);
@@ -533,15 +533,15 @@ mod tests {
         let [first, second] = [it.archives[0].clone(), it.archives[1].clone()];
         (it.disk.seeks, it.disk.waited, it.disk.read) = (SEEKS_MIN, SEEK * 32, SEEKS_MIN * BYTES_PER_SEEK);
         assert!(!it.disk.turn_to((0, &first)), "no budget is left");
-        it.disk.note_request((0, &first), &(2 * MIB..2 * MIB + 9), 2 * MIB - 9);
+        it.disk.record_request((0, &first), &(2 * MIB..2 * MIB + 9), 2 * MIB - 9);
         assert!(!it.disk.turn_to((0, &first)), "it follows the one before");
-        it.disk.note_request((0, &first), &(2 * MIB..2 * MIB + 9), 0);
+        it.disk.record_request((0, &first), &(2 * MIB..2 * MIB + 9), 0);
         assert!(it.disk.turn_to((0, &first)));
         it.read_ahead();
         assert_eq!(it.disk.archives[&0].ahead, MIB);
-        it.disk.note_request((0, &first), &(9..18), 4 * MIB);
+        it.disk.record_request((0, &first), &(9..18), 4 * MIB);
         assert!(!it.disk.turn_to((1, &second)), "these bytes were read ahead");
-        it.disk.note_request((0, &first), &(4 * MIB..4 * MIB + 9), 0);
+        it.disk.record_request((0, &first), &(4 * MIB..4 * MIB + 9), 0);
         assert_eq!(it.disk.step().unwrap().range, MIB..2 * MIB);
     }
 
@@ -550,12 +550,12 @@ mod tests {
         let mut it = Simulated::new(&[100 * MIB, 100 * MIB]);
         (it.disk.seeks, it.disk.waited) = (SEEKS_MIN - 1, SEEK * 31);
         let file = it.archives[0].clone();
-        it.disk.note_read((0, &file), &(90 * MIB..90 * MIB + 9), 0, SEEK);
+        it.disk.record_read((0, &file), &(90 * MIB..90 * MIB + 9), 0, SEEK);
         let step = it.disk.step().unwrap();
-        it.disk.note_step(&step, Some(SEEK));
+        it.disk.record_step(&step, Some(SEEK));
         assert!(it.disk.is_under_way(0));
         let other = it.archives[1].clone();
-        it.disk.note_read((1, &other), &(90 * MIB..90 * MIB + 9), 0, SEEK);
+        it.disk.record_read((1, &other), &(90 * MIB..90 * MIB + 9), 0, SEEK);
         assert!(!it.disk.is_under_way(0), "another archive is read ahead");
         it.read_ahead();
         assert!(it.disk.archives[&1].ahead > 0 && !it.disk.is_under_way(1), "no budget is left");
@@ -585,11 +585,11 @@ mod tests {
         let mut it = Simulated::new(&[200 * MIB]);
         it.disk.seeks = SEEKS_MIN;
         let file = it.archives[0].clone();
-        it.disk.note_read((0, &file), &(100 * MIB..100 * MIB + 9), 0, SEEK);
+        it.disk.record_read((0, &file), &(100 * MIB..100 * MIB + 9), 0, SEEK);
         let step = it.disk.step().unwrap();
-        it.disk.note_step(&step, Some(CACHED));
+        it.disk.record_step(&step, Some(CACHED));
         assert_eq!((it.disk.read, it.disk.step().unwrap().range.start), (0, step.range.end));
-        it.disk.note_step(&step, None);
+        it.disk.record_step(&step, None);
         assert_eq!(it.disk.step(), None);
     }
 }

@@ -392,7 +392,7 @@ impl<'a> Instance<'a> {
         let mut mods = self.mods_of(profile, notes);
         let overwrite = self.overwrite.clone().filter(|path| self.disk.is_named_dir(path));
         mods.extend(overwrite.map(|path| (path, "overwrite".into())));
-        self.note_outside(&mods, notes);
+        self.report_outside(&mods, notes);
         if self.has_root_builder {
             for path in mods.iter().filter_map(|(path, _)| self.disk.find_folder(path, ROOT)) {
                 let text = match self.disk.find_folder(&path, title.data) {
@@ -419,7 +419,7 @@ impl<'a> Instance<'a> {
             let path = match title.mod_data {
                 "" => path,
                 data => {
-                    self.note_misplaced(&path, data, notes);
+                    self.report_misplaced(&path, data, notes);
                     self.disk.find_folder(&path, data)?
                 }
             };
@@ -442,7 +442,7 @@ impl<'a> Instance<'a> {
 
     /// Adds notes on folders of files that are elsewhere than an instance usually has them. An instance is a
     /// download, and its settings and links may name any folder of the user.
-    fn note_outside(&self, mods: &[(PathBuf, String)], notes: &mut Vec<Note>) {
+    fn report_outside(&self, mods: &[(PathBuf, String)], notes: &mut Vec<Note>) {
         let game = self.game.as_ref().and_then(|(_, path)| path.as_deref());
         let known = [Some(&*self.folder), game].into_iter().flatten();
         let mut roots: Vec<PathBuf> = known.filter_map(|path| self.disk.canonical(path).ok()).collect();
@@ -469,7 +469,7 @@ impl<'a> Instance<'a> {
     }
 
     /// Adds notes on the plugins and archives that are not in the folder of a mod that the game sees.
-    fn note_misplaced(&self, path: &Path, data: &str, notes: &mut Vec<Note>) {
+    fn report_misplaced(&self, path: &Path, data: &str, notes: &mut Vec<Note>) {
         let Ok(names) = self.disk.names(path) else { return };
         for name in names.iter().filter(|name| is_plugin(name) || is_archive_name(name.as_bytes())) {
             let text = format!("left out: of this mod, the game's data folder shows only the folder {data}");

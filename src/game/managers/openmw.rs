@@ -89,7 +89,7 @@ pub fn plan_openmw(
         let path = unread.join(OPENMW_CFG);
         notes.push(Note::new(NoteCode::SettingsUnreached, path.to_string_lossy(), text));
     }
-    note_lines(&chain, &mut notes);
+    report_lines(&chain, &mut notes);
     // Without a global file, the user's own begins the chain. OpenMW's packages all ship the same global one.
     let has_global = folder != places.user_config;
     let wanted = wanted_folders(disk, &chain, &places, has_global, &mut notes);
@@ -173,7 +173,7 @@ fn program_folder(disk: &Disk, root: &Path) -> Option<PathBuf> {
 }
 
 /// Adds notes on lines that OpenMW ignores or refuses. Users write sections because other games have them.
-fn note_lines(chain: &Chain, notes: &mut Vec<Note>) {
+fn report_lines(chain: &Chain, notes: &mut Vec<Note>) {
     for cfg in &chain.files {
         let section =
             cfg.section().map(|it| format!("OpenMW ignores every line after {it}; remove this line"));

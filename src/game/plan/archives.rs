@@ -169,7 +169,7 @@ impl<'a> ArchivePlanner<'a> {
     }
 
     /// Adds notes on archives that are not loaded. `inactive` are the inactive plugins.
-    pub(crate) fn note_others<'p>(&mut self, inactive: impl Iterator<Item = &'p str>) {
+    pub(crate) fn report_others<'p>(&mut self, inactive: impl Iterator<Item = &'p str>) {
         let mut owners: HashMap<&str, &str> = HashMap::new();
         for plugin in inactive {
             for archive in attached(self.title.attach, plugin, self.language, &self.names) {
@@ -286,18 +286,18 @@ impl<'a> ArchivePlanner<'a> {
         }
         match inis.get(section, key) {
             Some((value, label)) => {
-                self.note_length(key, value, label);
+                self.report_length(key, value, label);
                 for name in list(value) {
                     self.load(name, &format!("{key} in {label}"), true);
                 }
-                self.note_replaced(inis, key, vanilla, label);
+                self.report_replaced(inis, key, vanilla, label);
             }
             None => self.load_vanilla(key, vanilla),
         }
     }
 
     /// Records which archives are only in lists that a higher INI file replaces, whose label is `label`.
-    fn note_replaced(&mut self, inis: &IniFiles, key: &str, vanilla: &str, label: &str) {
+    fn report_replaced(&mut self, inis: &IniFiles, key: &str, vanilla: &str, label: &str) {
         let section = self.title.lists.section;
         let setting = || inis.setting(section, key);
         for (value, below) in inis.replaced(section, key) {
@@ -340,7 +340,7 @@ impl<'a> ArchivePlanner<'a> {
     }
 
     /// Loads an archive, unless it is loaded already.
-    fn load(&mut self, name: &str, why: &str, note_missing: bool) {
+    fn load(&mut self, name: &str, why: &str, report_missing: bool) {
         let path = below_data(name);
         let folded = fold(path.as_deref().unwrap_or(name));
         if self.seen.contains(&folded) {
@@ -352,7 +352,7 @@ impl<'a> ArchivePlanner<'a> {
                 let (name, why) = (name.to_owned(), why.to_owned());
                 self.loaded.push(LoadedArchive { name, path, why, plugin: None });
             }
-            None if note_missing => {
+            None if report_missing => {
                 let text = match path {
                     Some(path) if path.contains('/') && self.looked_up > PATHS_MAX => {
                         format!("not looked up: the lists have more than {PATHS_MAX} paths ({why})")
@@ -382,7 +382,7 @@ impl<'a> ArchivePlanner<'a> {
         (self.find_in_subfolder)(path)
     }
 
-    fn note_length(&mut self, key: &str, value: &str, label: &str) {
+    fn report_length(&mut self, key: &str, value: &str, label: &str) {
         let (length, limit) = (value.chars().count(), self.title.inis.list_limit);
         if length > limit {
             let text = format!("the list has {length} characters; the game may read only the first {limit}");

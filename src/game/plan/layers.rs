@@ -41,7 +41,7 @@ pub(crate) fn plan(inputs: Inputs<'_>) -> LoadOrder {
     let mut notes = Vec::new();
     let (plugins, inactive, because_plugins) = plugins(&inputs, &mut notes);
     let mut archives = archives(&inputs, &plugins);
-    archives.note_others(inactive.iter().map(String::as_str));
+    archives.report_others(inactive.iter().map(String::as_str));
     notes.append(&mut archives.notes);
     let (precedence, confidence, doubts) = precedence(&inputs, &archives);
     let loaded = archives.loaded;
@@ -75,7 +75,7 @@ fn plugins(inputs: &Inputs<'_>, notes: &mut Vec<Note>) -> (Vec<String>, Vec<Stri
     let order = plugins::order(rules, &listed, &installed);
     let (active, inactive): (Vec<usize>, Vec<usize>) =
         order.into_iter().partition(|&at| listed.active.contains(&installed[at].folded));
-    note_masters(&active, &installed, notes);
+    report_masters(&active, &installed, notes);
     let names = |order: Vec<usize>| order.into_iter().map(|at| installed[at].name.clone()).collect();
     if !listed.because.is_empty() {
         let text = format!(
@@ -102,7 +102,7 @@ fn take_ignored(inputs: &Inputs<'_>, installed: &mut Vec<plugins::Plugin>) -> Ve
 }
 
 /// Adds notes on missing masters of active plugins.
-fn note_masters(active: &[usize], installed: &[plugins::Plugin], notes: &mut Vec<Note>) {
+fn report_masters(active: &[usize], installed: &[plugins::Plugin], notes: &mut Vec<Note>) {
     let exists: HashSet<&str> = installed.iter().map(|plugin| plugin.folded.as_str()).collect();
     let mut noted = HashSet::new();
     for plugin in active.iter().map(|&at| &installed[at]) {

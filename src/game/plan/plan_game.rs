@@ -76,16 +76,16 @@ pub(crate) fn plan_managed(
         let text = format!("the game sees {} instead, and nothing in this folder", reader.data.shown());
         reader.notes.push(Note::new(NoteCode::FolderCase, other.to_string_lossy(), text));
     }
-    reader.note_unreadable();
-    reader.note_prefixes();
-    reader.note_users();
+    reader.report_unreadable();
+    reader.report_prefixes();
+    reader.report_users();
     reader.is_portable = reader.is_portable();
     let (folders, layers) = reader.folders();
     let paths: Vec<PathBuf> = folders.iter().map(|folder| folder.path.clone()).collect();
     let find_in_subfolder = |path: &str| paths.iter().rev().find_map(|folder| disk.find_file(folder, path));
     let has = |plugin: &ExtenderPlugin| plugin.paths.iter().any(|path| find_in_subfolder(path).is_some());
     let (inis, read) = reader.inis(&overrides.inis, &has);
-    reader.note_unread_ini(&inis);
+    reader.report_unread_ini(&inis);
     let language = reader.language(&inis);
     let names = DataFolders::new(folders);
     let (lists, list) = reader.lists(overrides.plugins.as_deref(), &names);
@@ -117,7 +117,7 @@ pub(crate) fn plan_managed(
     order.because_loose.edit = edit.map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     reader.notes.append(&mut order.notes);
     let older = title.newer.filter(|newer| is_older(disk, &installation.folder, newer) && !has(newer.plugin));
-    note_versions(disk, title, older, &order.layers, &mut reader.notes);
+    report_versions(disk, title, older, &order.layers, &mut reader.notes);
     reader.notes.extend(disk.left_out());
     order.notes = reader.notes;
     Ok(order)
@@ -140,7 +140,7 @@ impl GameReader<'_> {
     }
 
     /// Adds notes on unreadable folders of the prefix if settings or lists were not found.
-    fn note_unreadable(&mut self) {
+    fn report_unreadable(&mut self) {
         let Installation { title, prefix, my_games, local, .. } = self.installation;
         let is_missing = |folder: &Option<PathBuf>, name: &str| folder.is_none() && !name.is_empty();
         let Some(prefix) = prefix else { return };
@@ -154,7 +154,7 @@ impl GameReader<'_> {
     }
 
     /// Adds a note if settings or lists come from a prefix that is not the only one with the game's settings.
-    fn note_prefixes(&mut self) {
+    fn report_prefixes(&mut self) {
         let [used, others @ ..] = &self.installation.prefixes[..] else { return };
         let is_managed = self.managed.inis.is_some() && self.managed.lists.is_some();
         if others.is_empty() || is_managed || self.installation.prefix.as_ref() != Some(&used.folder) {
@@ -180,7 +180,7 @@ impl GameReader<'_> {
     }
 
     /// Adds a note if several users of the prefix have the game's settings.
-    fn note_users(&mut self) {
+    fn report_users(&mut self) {
         let Installation { title, store, prefix, my_games, local, .. } = self.installation;
         let Some(prefix) =
             prefix.as_ref().filter(|_| self.managed.inis.is_none() || self.managed.lists.is_none())
@@ -244,7 +244,7 @@ impl GameReader<'_> {
                 continue;
             };
             let label = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            self.note_sections(&label, &ini);
+            self.report_sections(&label, &ini);
             inis.push_file(&path, ini);
             read.push(path);
         }
@@ -360,7 +360,7 @@ impl GameReader<'_> {
         managed.or_else(|| self.disk.find_file(folder?, name))
     }
 
-    fn note_sections(&mut self, label: &str, ini: &Ini) {
+    fn report_sections(&mut self, label: &str, ini: &Ini) {
         for section in [self.title().lists.section, "General", "Game Files"] {
             if ini.is_repeated(section) {
                 let text = "the section occurs more than once; the game reads only the first";
@@ -375,7 +375,7 @@ impl GameReader<'_> {
     }
 
     /// Adds a note if the INI file that the game never reads would change something.
-    fn note_unread_ini(&mut self, inis: &IniFiles) {
+    fn report_unread_ini(&mut self, inis: &IniFiles) {
         let Some(path) = &self.managed.unread_ini else { return };
         // Its content does not matter to the game, so it needs no note if it is unreadable.
         let Some(ini) = self.disk.aside(|| self.disk.ini(path, &mut Vec::new())) else { return };
@@ -421,7 +421,7 @@ impl GameReader<'_> {
         };
         // A mod manager's list may be a link whose target is gone.
         if plugins.is_none() && path.as_ref().is_none_or(|path| self.is_missing(path)) {
-            self.note_missing_list(folder.as_deref());
+            self.report_missing_list(folder.as_deref());
         }
         let bytes = path.as_ref().and_then(|path| self.disk.list(path, &mut self.notes));
         if let (Some(path), None) = (plugins, &bytes)
@@ -440,7 +440,7 @@ impl GameReader<'_> {
         if let Some(folder) =
             folder.filter(|_| rules.active == ActiveRule::Lines && rules.order != OrderRule::Times)
         {
-            self.note_other_order(&folder, &read.lines);
+            self.report_other_order(&folder, &read.lines);
         }
         (PluginLists { read, creation_club }, path)
     }
@@ -451,7 +451,7 @@ impl GameReader<'_> {
     }
 
     /// Adds a note on a missing list of plugins, unless another note says that the game was never started.
-    fn note_missing_list(&mut self, folder: Option<&Path>) {
+    fn report_missing_list(&mut self, folder: Option<&Path>) {
         let (title, name) = (self.title(), "Plugins.txt");
         if self.has_main_ini() {
             let subject = match folder {
@@ -466,7 +466,7 @@ impl GameReader<'_> {
 
     /// Adds a note if `loadorder.txt` orders plugins differently than `Plugins.txt`. The games do not know
     /// the former. Mod managers and LOOT keep the two equal, and show its order.
-    fn note_other_order(&mut self, folder: &Path, plugins: &[String]) {
+    fn report_other_order(&mut self, folder: &Path, plugins: &[String]) {
         let Some(path) = self.disk.find_file(folder, "loadorder.txt") else { return };
         // Its content does not matter to the game, so it needs no note if it is unreadable.
         let bytes = self.disk.aside(|| self.disk.list(&path, &mut Vec::new())).unwrap_or_default();
@@ -592,7 +592,7 @@ fn is_older(disk: &Disk, game: &Path, newer: &NewerArchives) -> bool {
 /// Adds notes on archives of other versions than the game's own. They stay layers, because it is
 /// not known for every game whether it refuses them. `older` are those that the installed game is too old
 /// for.
-fn note_versions(
+fn report_versions(
     disk: &Disk,
     title: &Title,
     older: Option<&NewerArchives>,

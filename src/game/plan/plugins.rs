@@ -115,14 +115,14 @@ pub(crate) fn listed(
         }
     }
     if let Some(needs) = rules.esl_needs {
-        note_ignored(&wanted, ignored, needs, notes);
+        report_ignored(&wanted, ignored, needs, notes);
     }
     let is_ignored = |name: &String| {
         let names = ignored.iter().map(String::as_str).chain(rules.never_shipped.iter().copied());
         names.into_iter().any(|it| fold(it) == fold(name))
     };
     let expected: Vec<String> = wanted.iter().filter(|name| !is_ignored(name)).cloned().collect();
-    note_missing(&expected, &exists, data, notes);
+    report_missing(&expected, &exists, data, notes);
     let club: &[String] = if replaced { &[] } else { &lists.creation_club };
     listed.early = match rules.order {
         OrderRule::PluginsFile => {
@@ -230,7 +230,7 @@ pub(crate) fn ghosted(name: &str) -> Option<&str> {
 
 /// Adds notes on plugins that the list names, and that the game ignores without the plugin of its script
 /// extender.
-fn note_ignored(wanted: &[String], ignored: &[String], needs: &ExtenderPlugin, notes: &mut Vec<Note>) {
+fn report_ignored(wanted: &[String], ignored: &[String], needs: &ExtenderPlugin, notes: &mut Vec<Note>) {
     let wanted: HashSet<String> = wanted.iter().map(|name| fold(name)).collect();
     for name in ignored.iter().filter(|name| wanted.contains(&fold(name))) {
         let text = format!(
@@ -243,7 +243,7 @@ fn note_ignored(wanted: &[String], ignored: &[String], needs: &ExtenderPlugin, n
     }
 }
 
-fn note_missing(
+fn report_missing(
     wanted: &[String],
     exists: &HashMap<&str, &Plugin>,
     data: &DataFolders,

@@ -98,7 +98,7 @@ impl Opened {
         opened.archives = archives.iter().flatten().map(|archive| archive.path.clone()).collect();
         opened.deep_archives = deep_archives(&opened.archives);
         if found.iter().any(|layer| matches!(layer, FoundLayer::Later(_))) {
-            opened.note_served(archives.iter().flatten());
+            opened.record_served(archives.iter().flatten());
         }
         for (index, (found, archive)) in found.into_iter().zip(archives).enumerate() {
             match found {
@@ -410,7 +410,7 @@ impl<'a> Opening<'a> {
         }
     }
 
-    fn note_served<'b>(&mut self, archives: impl Iterator<Item = &'b OpenedArchive>) {
+    fn record_served<'b>(&mut self, archives: impl Iterator<Item = &'b OpenedArchive>) {
         for archive in archives {
             let names = archive.layer.top_folders();
             self.served.extend(names.map(|name| String::from_utf8_lossy(name).to_ascii_lowercase()));
