@@ -197,7 +197,7 @@ fn a_packed_file_is_listed_and_its_error_says_why_it_is_unreadable() {
 
     let (_folder, _tree, store) = opened(&bytes);
     let packed = EntryId { layer: 0, entry: 4 };
-    assert_eq!(store.file(packed).size(), 9, "the size must be that of the stored data");
+    assert_eq!(store.file(packed).size_or_estimate(), 9, "the size must be that of the stored data");
     assert!(store.file(packed).check().is_err());
 }
 
@@ -243,11 +243,11 @@ fn packed_files_of_battlespire_are_decoded_and_their_sizes_learnt() {
     let (_folder, _tree, store) = opened(&bytes);
     assert!(!store.states_sizes());
     let entries = || (0..).map(|entry| EntryId { layer: 0, entry });
-    let sizes = || entries().zip(&contents).map(|(id, _)| store.file(id).known_size()).collect::<Vec<_>>();
+    let sizes = || entries().zip(&contents).map(|(id, _)| store.file(id).size_if_known()).collect::<Vec<_>>();
     assert!(sizes().iter().all(Option::is_none), "{:?}", sizes());
     store.learn_sizes(entries().take(contents.len() + 1)).unwrap();
     for (id, (name, bytes)) in entries().zip(&contents) {
-        assert_eq!(store.file(id).known_size(), Some(bytes.len() as u64), "{name}");
+        assert_eq!(store.file(id).size_if_known(), Some(bytes.len() as u64), "{name}");
         assert_eq!(store.file(id).read_at(0, u32::MAX).unwrap().to_vec(), *bytes, "{name}");
         let middle = store.file(id).read_at(bytes.len() as u64 / 2, 7).unwrap().to_vec();
         assert_eq!(middle, bytes.iter().copied().skip(bytes.len() / 2).take(7).collect::<Vec<_>>(), "{name}");

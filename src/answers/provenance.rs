@@ -163,7 +163,7 @@ impl VfsFile {
             ignored,
             deleted,
             path: self.path(),
-            size: self.known_size(),
+            size: self.size_if_known().unwrap_or_else(|| self.estimated_size()),
             from: file_copy(self),
             hides,
             hides_more: 0,

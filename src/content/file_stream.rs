@@ -47,7 +47,7 @@ impl<'s> StoredFile<'s> {
         let file = self.shown_plain().filter(|file| !file.archive.resources.salvages())?;
         let mut start = file.head_len();
         for extent in file.extents() {
-            let len = u64::from(extent.known_size()?);
+            let len = u64::from(extent.size_if_known()?);
             let is_large = len >= STREAM_FROM && extent.record().codec != Codec::Stored;
             if start >= position && is_large {
                 return Some((extent, start..start + len));

@@ -139,7 +139,7 @@ impl<'s> StoredFile<'s> {
     }
 
     /// The size in bytes; an estimate if the size cannot be read.
-    pub fn size(&self) -> u64 {
+    pub fn size_or_estimate(&self) -> u64 {
         let size = match self.origin {
             Origin::Loose(files) => files.stat(self.id).map(|stat| stat.size).ok(),
             Origin::Archived(_, form) => form.size().ok(),
@@ -148,11 +148,11 @@ impl<'s> StoredFile<'s> {
     }
 
     /// The size in bytes, if it is known without reading data.
-    pub fn known_size(&self) -> Option<u64> {
+    pub fn size_if_known(&self) -> Option<u64> {
         match self.origin {
-            Origin::Loose(files) => files.known_size(self.id.entry),
-            Origin::Archived(_, Form::Plain(file)) => file.known_size(),
-            Origin::Archived(_, Form::Texture(file)) => file.known_size(),
+            Origin::Loose(files) => files.size_if_known(self.id.entry),
+            Origin::Archived(_, Form::Plain(file)) => file.size_if_known(),
+            Origin::Archived(_, Form::Texture(file)) => file.size_if_known(),
         }
     }
 
@@ -166,11 +166,6 @@ impl<'s> StoredFile<'s> {
     /// see the error.
     pub fn estimated_size(&self) -> u64 {
         self.plain().map_or(1, PlainFile::estimated_size)
-    }
-
-    /// The size in bytes if it is known, otherwise [an estimate](Self::estimated_size).
-    pub fn shown_size(&self) -> u64 {
-        self.known_size().unwrap_or_else(|| self.estimated_size())
     }
 
     /// The mtime: the archive's for an entry of an archive, and the folder's for a loose file that was not
@@ -188,7 +183,7 @@ impl<'s> StoredFile<'s> {
     /// How the file is packed. A loose file that was not statted counts as 0 bytes.
     pub fn packing(&self) -> Packing {
         let Some(file) = self.plain() else {
-            return Packing { codec: Codec::Stored, packed: self.known_size().unwrap_or(0) };
+            return Packing { codec: Codec::Stored, packed: self.size_if_known().unwrap_or(0) };
         };
         let extents = file.extents().map(FileExtent::record);
         let codec = extents.clone().map(|extent| extent.codec).find(|&codec| codec != Codec::Stored);
@@ -420,7 +415,7 @@ impl StoredFile<'_> {
     /// What decides the bytes. Stats a loose file. `None` if that fails, or if the file is so short that it
     /// costs less to read than to remember.
     pub(crate) fn bytes_key(&self) -> Option<BytesKey> {
-        if self.size() < REMEMBERED_MIN {
+        if self.size_or_estimate() < REMEMBERED_MIN {
             return None;
         }
         Some(BytesKey(match self.origin {
@@ -623,7 +618,7 @@ impl LooseFiles {
     }
 
     /// A file's size; `None` if it was not statted yet.
-    pub(super) fn known_size(&self, file: u32) -> Option<u64> {
+    pub(super) fn size_if_known(&self, file: u32) -> Option<u64> {
         self.folder.known(file).map(|stat| stat.size)
     }
 
@@ -634,7 +629,7 @@ impl LooseFiles {
 
     /// Reads `len` bytes of a file from `offset` on, or fewer at the end of the file.
     pub(super) fn read(&self, id: EntryId, offset: u64, len: u32) -> Result<FileBytes<'static>, EntryError> {
-        let size = self.known_size(id.entry);
+        let size = self.size_if_known(id.entry);
         let out = Buffer::new(len as usize, None);
         let mut out = out.map_err(|reason| self.error(id, reason))?;
         let read = self.folder.read_at(id.entry, &mut out, offset);

@@ -141,7 +141,7 @@ impl Prefetch {
         range: &Range<u64>,
     ) {
         let (store, file) = (&view.opened.store, view.opened.store.file(entry));
-        let is_last = file.known_size().is_some_and(|size| range.end >= size);
+        let is_last = file.size_if_known().is_some_and(|size| range.end >= size);
         let is_long = range.end - range.start > PREFIX_LEN && file.has_several_extents();
         if range.start > 0 && !is_long && !is_last {
             return;
@@ -428,7 +428,7 @@ fn next_file(opened: &Arc<Opened>, file: NodeId, order: ReadOrder) -> Option<Nod
         ReadOrder::Named => opened.tree.next_named(*file),
     };
     let is_empty = |file| match opened.tree.kind(file) {
-        Kind::File(entry) => opened.store.file(entry).known_size() == Some(0),
+        Kind::File(entry) => opened.store.file(entry).size_if_known() == Some(0),
         Kind::Folder => true,
     };
     std::iter::successors(next(&file), next).take(EMPTY_MAX).find(|file| !is_empty(*file))

@@ -17,7 +17,7 @@ impl View {
         if self.is_linked_unwatched(self.tree().ino(node), entry) {
             return true;
         }
-        self.is_in_unwatched(entry).is_some() && self.store().file(entry).known_size().is_some()
+        self.is_in_unwatched(entry).is_some() && self.store().file(entry).size_if_known().is_some()
     }
 
     /// Whether a file has several names and no watch of its own.

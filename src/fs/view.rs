@@ -194,7 +194,7 @@ impl View {
         let node = self.inode(ino).ok()?.node?;
         let file = self.store().file(self.entry(node)?);
         let (kind, validity) = (NodeKind::File, Validity::None);
-        Some(Attr { ino, kind, size: file.known_size()?, modified: file.modified(), validity })
+        Some(Attr { ino, kind, size: file.size_if_known()?, modified: file.modified(), validity })
     }
 
     /// The entry of a file; `None` for a folder.
@@ -283,7 +283,7 @@ impl View {
             return Attr { ino, kind: NodeKind::Folder, size: 0, modified, validity: Validity::Lasting };
         };
         let file = self.store().file(entry);
-        let known = file.known_size();
+        let known = file.size_if_known();
         let size = known.unwrap_or_else(|| file.estimated_size());
         let modified = file.modified();
         let validity = known.map_or(Validity::None, |_| self.validity(ino, entry));
@@ -389,7 +389,7 @@ impl View {
     /// Whether a node is a file whose size is unknown, but can be learnt.
     pub(crate) fn is_unsized(&self, node: NodeId) -> bool {
         self.entry(node).is_some_and(|entry| {
-            self.store().file(entry).known_size().is_none() && !self.store().file(entry).is_size_lost()
+            self.store().file(entry).size_if_known().is_none() && !self.store().file(entry).is_size_lost()
         })
     }
 

@@ -416,7 +416,8 @@ fn compare_header(file: &PlannedFile, found: &VfsFile) -> Result<(), String> {
     // No more than the header, so that no texels are decoded.
     let mut head = vec![0; usize::try_from(parts.texture.header_len()).unwrap_or(0).min(HEADER_MAX)];
     let len = found.read_at(0, &mut head).map_err(|error| error.to_string())?;
-    let header = FileHeader::parse(&head[..len], found.shown_size()).map_err(|error| error.to_string())?;
+    let header =
+        FileHeader::parse(&head[..len], found.size_or_estimate()).map_err(|error| error.to_string())?;
     if found.size().ok() != Some(header.len + parts.texels) {
         return Err("it has another number of texels than the source".into());
     }

@@ -187,7 +187,7 @@ fn is_unchanged(file: &VfsFile, path: &Path) -> Result<(), String> {
     let stat = fstat(&found).map_err(|errno| reason(&errno.into()))?;
     let modified = found.metadata().and_then(|it| it.modified()).map_err(|error| reason(&error))?;
     let size = u64::try_from(stat.st_size).unwrap_or(0);
-    if size == file.shown_size() && modified == file.modified() {
+    if size == file.size_or_estimate() && modified == file.modified() {
         Ok(())
     } else {
         Err("it changed since it was packed".to_owned())

@@ -279,7 +279,7 @@ fn with_names(vfs: &Vfs, layers: &[VfsLayer], winners: Vec<Copy>) -> Result<Vec<
                 ArchivedName { family: *family, hash: stored.hash, folder, file }
             }),
         };
-        let size = file.shown_size();
+        let size = file.size_or_estimate();
         files.push(SourceFile { file, path, size, archived });
     }
     if !nameless.is_empty() {

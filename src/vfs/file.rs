@@ -62,8 +62,8 @@ impl VfsFile {
     /// The size is stated only in the file's data, which is damaged.
     pub fn size(&self) -> Result<u64, ReadError> {
         let file = self.stored();
-        file.size();
-        file.known_size().ok_or_else(|| {
+        file.size_or_estimate();
+        file.size_if_known().ok_or_else(|| {
             // An empty read returns the reason.
             let read = file.read_at(0, 0);
             let unknown = || ReadErrorKind::Unreadable("its size cannot be read".into());
@@ -187,7 +187,7 @@ impl VfsFile {
     /// Number of bytes to read for this file. A loose file that was not statted is statted now.
     pub(crate) fn disk_size(&self) -> u64 {
         match self.packed_size() {
-            0 => self.shown_size(),
+            0 => self.size_or_estimate(),
             packed => packed,
         }
     }
@@ -286,14 +286,19 @@ impl VfsFile {
         self.stored().tile_mode()
     }
 
-    /// The size in bytes if it is known without a read, otherwise an estimate.
-    pub(crate) fn known_size(&self) -> u64 {
-        self.stored().shown_size()
+    /// The size in bytes, if it is known without a read.
+    pub(crate) fn size_if_known(&self) -> Option<u64> {
+        self.stored().size_if_known()
     }
 
-    /// The size in bytes, or the packed size if the size cannot be read.
-    pub(crate) fn shown_size(&self) -> u64 {
-        self.stored().size()
+    /// An estimate of the size in bytes, from the length of the packed data.
+    pub(crate) fn estimated_size(&self) -> u64 {
+        self.stored().estimated_size()
+    }
+
+    /// The size in bytes, or an estimate if the size cannot be read.
+    pub(crate) fn size_or_estimate(&self) -> u64 {
+        self.stored().size_or_estimate()
     }
 
     /// Whether an archive of textures stores the file without its header.

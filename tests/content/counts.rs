@@ -240,7 +240,7 @@ fn the_size_of_a_texture_is_known_without_a_read() {
     for sample in samples().iter().filter(|sample| sample.name.ends_with(".ba2")) {
         let opened = Opened::one(&sample.bytes);
         for (path, content) in &sample.files {
-            assert_eq!(opened.store.file(opened.id(path)).size(), content.len() as u64, "{path}");
+            assert_eq!(opened.store.file(opened.id(path)).size_or_estimate(), content.len() as u64, "{path}");
             seen += 1;
         }
         assert_eq!(opened.store.bytes_read(), 0, "{}", sample.name);
@@ -253,7 +253,7 @@ fn the_size_of_a_packed_entry_costs_one_small_read() {
     let archive = zlib_archive().file("f", "a.txt", text(1, 50_000)).build();
     let opened = Opened::one(&archive);
     for _ in 0..3 {
-        assert_eq!(opened.store.file(opened.id("f/a.txt")).size(), 50_000);
+        assert_eq!(opened.store.file(opened.id("f/a.txt")).size_or_estimate(), 50_000);
     }
     let read = opened.store.bytes_read();
     assert!((1..=274).contains(&read), "{read} bytes read");
@@ -265,7 +265,7 @@ fn sizes_asked_for_in_order_cost_one_read_for_several_small_files() {
     let archive = zlib_archive().file("f", "0.txt", text(1, 100)).add("f", cut);
     let archive = archive.file("f", "2.txt", noise(1, 20_000)).file("f", "3.txt", text(2, 100)).build();
     let opened = Opened::one(&archive);
-    let known = |path| opened.store.file(opened.id(path)).known_size();
+    let known = |path| opened.store.file(opened.id(path)).size_if_known();
     opened.store.learn_sizes([opened.id("f/0.txt")]).unwrap();
     assert_eq!(known("f/0.txt"), Some(100));
     assert!(opened.store.file(opened.id("f/1.txt")).is_size_lost(), "a damaged file between others");
@@ -274,7 +274,7 @@ fn sizes_asked_for_in_order_cost_one_read_for_several_small_files() {
     let opened = Opened::one(&archive);
     opened.store.learn_sizes([opened.id("f/1.txt")]).unwrap();
     assert_eq!(
-        opened.store.file(opened.id("f/2.txt")).known_size(),
+        opened.store.file(opened.id("f/2.txt")).size_if_known(),
         None,
         "the file before was not asked for"
     );

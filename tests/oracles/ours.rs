@@ -35,7 +35,7 @@ pub(crate) fn read(path: &Path) -> Vec<File> {
     let tree = tree::merge(vec![layer], tree::Rule::LastWins).unwrap();
     let file = |node| {
         let Kind::File(id) = tree.kind(node) else { return None };
-        let size = store.file(id).size();
+        let size = store.file(id).size_or_estimate();
         let mut content = Vec::new();
         while (content.len() as u64) < size {
             let before = content.len();

@@ -101,7 +101,8 @@ impl Opened {
         files.take_while(move |&file| {
             let is_left = left > 0;
             // A file above the limit is refused at little cost, and even an empty file takes time.
-            left = left.saturating_sub(self.store.file(file).size().clamp(4096, limits().extent.into()));
+            left = left
+                .saturating_sub(self.store.file(file).size_or_estimate().clamp(4096, limits().extent.into()));
             is_left
         })
     }
@@ -260,14 +261,16 @@ fn check_entries(tree: &Tree, files: &[usize], per_archive: bool) {
 
 /// Checks that reads of a file are as long as its size says, and that none goes past its end.
 pub fn check_content(store: &Store, file: EntryId) {
-    let size = store.file(file).size();
+    let size = store.file(file).size_or_estimate();
     let is_sound = store.file(file).check().is_ok();
-    assert!(!is_sound || store.file(file).size() == size, "the size of a valid file changed");
+    assert!(!is_sound || store.file(file).size_or_estimate() == size, "the size of a valid file changed");
     // The end is read first: that decodes the whole extent into the cache, which then serves the other reads.
     let offsets = [size.saturating_sub(40), size / 2, 0];
     for &offset in if is_sound { &offsets[..] } else { &offsets[2..] } {
         match store.file(file).read_at(offset, 64).map(|bytes| bytes.len()) {
-            Ok(len) => assert_eq!(len as u64, store.file(file).size().saturating_sub(offset).min(64)),
+            Ok(len) => {
+                assert_eq!(len as u64, store.file(file).size_or_estimate().saturating_sub(offset).min(64))
+            }
             Err(error) => {
                 assert!(!is_sound, "a valid file cannot be read: {error}");
                 assert!(error.to_string().len() < 200, "{error}");
@@ -275,12 +278,14 @@ pub fn check_content(store: &Store, file: EntryId) {
         }
     }
     for offset in [size, size.saturating_add(1), u64::MAX] {
-        let past =
-            store.file(file).read_at(offset.max(store.file(file).size()), u32::MAX).map(|bytes| bytes.len());
+        let past = store
+            .file(file)
+            .read_at(offset.max(store.file(file).size_or_estimate()), u32::MAX)
+            .map(|bytes| bytes.len());
         // If the size of a file cannot be read, a read past the end fails too.
         assert_eq!(
             past.ok(),
-            store.file(file).known_size().map(|_| 0),
+            store.file(file).size_if_known().map(|_| 0),
             "a read beyond the end returned bytes"
         );
     }

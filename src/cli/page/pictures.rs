@@ -350,7 +350,7 @@ impl MadeSide {
     fn without_picture(file: &VfsFile) -> Self {
         let mut bytes = [0; HEADER_MAX];
         let len = file.read_at(0, &mut bytes).unwrap_or(0);
-        let header = FileHeader::parse(&bytes[..len], file.shown_size()).ok();
+        let header = FileHeader::parse(&bytes[..len], file.size_or_estimate()).ok();
         let about = header.as_ref().map_or_else(String::new, |header| {
             let (width, height) = (header.width, header.height);
             format!("{width} × {height} {}", short_name(&header.format_name()))

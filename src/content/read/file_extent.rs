@@ -268,7 +268,7 @@ impl<'s> FileExtent<'s> {
     }
 
     /// Unpacked size in bytes, if it is known and possible.
-    pub(crate) fn known_size(self) -> Option<u32> {
+    pub(crate) fn size_if_known(self) -> Option<u32> {
         possible_size(&self.record())
     }
 

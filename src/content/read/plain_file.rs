@@ -74,8 +74,8 @@ impl<'s> PlainFile<'s> {
     }
 
     /// The size in bytes, if it is known without reading data.
-    pub(crate) fn known_size(self) -> Option<u64> {
-        let data: Option<u64> = self.extents().map(|extent| extent.known_size().map(u64::from)).sum();
+    pub(crate) fn size_if_known(self) -> Option<u64> {
+        let data: Option<u64> = self.extents().map(|extent| extent.size_if_known().map(u64::from)).sum();
         Some(self.head_len() + data?)
     }
 

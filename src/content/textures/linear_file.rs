@@ -191,9 +191,9 @@ impl<'s> Unconverted<'s> {
     }
 
     /// The size in bytes, if it is known without reading data.
-    pub(super) fn known_size(&self) -> Option<u64> {
+    pub(super) fn size_if_known(&self) -> Option<u64> {
         match self {
-            Self::Plain(file) => file.known_size(),
+            Self::Plain(file) => file.size_if_known(),
             Self::Linear(file) => Some(file.len()),
         }
     }

@@ -81,8 +81,8 @@ impl<'s> TextureFile<'s> {
     }
 
     /// The size in bytes, if it is known without reading data.
-    pub(crate) fn known_size(&self) -> Option<u64> {
-        if self.needs_header() { None } else { self.converted_len().or_else(|| self.file.known_size()) }
+    pub(crate) fn size_if_known(&self) -> Option<u64> {
+        if self.needs_header() { None } else { self.converted_len().or_else(|| self.file.size_if_known()) }
     }
 
     /// The size in bytes, if the header was read and makes it another size than the stored one.

@@ -128,7 +128,11 @@ impl Retired {
         let (size, modified, validity) = match (self.get(ino)?, told) {
             (RetiredBytes::Entry(store, id), _) => {
                 let file = store.file(id);
-                (file.shown_size(), file.modified(), Validity::Lasting)
+                (
+                    file.size_if_known().unwrap_or_else(|| file.estimated_size()),
+                    file.modified(),
+                    Validity::Lasting,
+                )
             }
             (RetiredBytes::Loose(_), Some(told)) => (told.size, told.modified, LOOSE_VALIDITY),
             (RetiredBytes::Loose(_), None) => return None,

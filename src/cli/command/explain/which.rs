@@ -278,7 +278,7 @@ fn find_provenance(vfs: &Vfs, path: &Path) -> Result<Provenance, String> {
         Err(_) => return Err(format!("{NO_FILE}{}", same_names(vfs, &path.to_string_lossy()))),
     };
     // Reads the size from the data, as `stat` does in a mount, so that the provenance has it.
-    file.shown_size();
+    file.size_or_estimate();
     Ok(file.provenance())
 }
 

@@ -172,7 +172,7 @@ fn notes_of_data(vfs: &Vfs, subject: &str) -> Vec<Note> {
     let mut left = SAMPLE_MAX;
     let is_in_sample = |file: &VfsFile| {
         // Decoding takes as long as what comes out is large.
-        let read = left.checked_sub(file.disk_size().max(file.shown_size()).max(1));
+        let read = left.checked_sub(file.disk_size().max(file.size_or_estimate()).max(1));
         left = read.unwrap_or(left);
         read.is_some()
     };
@@ -204,7 +204,7 @@ fn contents(vfs: &Vfs) -> (BTreeMap<&'static str, usize>, usize, u64) {
     for file in vfs.files() {
         *codecs.entry(file.codec()).or_insert(0) += 1;
         files += 1;
-        bytes += file.shown_size();
+        bytes += file.size_or_estimate();
     }
     (codecs, files, bytes)
 }

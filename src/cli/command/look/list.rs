@@ -139,7 +139,7 @@ impl List {
                 let layer = file.layer();
                 let archive = layer.path().file_name().unwrap_or_default().shown();
                 // Read the size first: packed_size() of a loose file is the size that was read.
-                let size = file.shown_size();
+                let size = file.size_or_estimate();
                 let (packed, codec) = (file.packed_size(), file.codec());
                 write!(inquiry.out, "{size:>12} {packed:>12} {codec:<12} {archive}  ")?;
             }
@@ -180,7 +180,7 @@ impl List {
 
 fn line(file: &VfsFile) -> JsonFile {
     // Read the size first: packed_size() of a loose file is the size that was read.
-    let size = file.shown_size();
+    let size = file.size_or_estimate();
     JsonFile {
         encoding: file.layer().encoding(),
         path: file.path(),
@@ -206,7 +206,7 @@ fn texture(file: &VfsFile) -> Option<Result<Pixels, ReadError>> {
         Err(error) if error.kind().is_unseen() => return Some(Err(error)),
         read => read.unwrap_or(0),
     };
-    let len = file.shown_size();
+    let len = file.size_or_estimate();
     let header = match FileHeader::parse(&bytes[..read], len) {
         Ok(header) => header.corrected(len),
         Err(error) => return Some(Ok((None, Some(PictureError::from(error).in_short())))),

@@ -242,7 +242,7 @@ impl Extract {
             let path = directory.join(OsStr::from_bytes(&file.path_bytes()));
             self.overwrite || path.symlink_metadata().is_err()
         };
-        let needed: u64 = files.iter().filter(is_new).map(VfsFile::shown_size).sum();
+        let needed: u64 = files.iter().filter(is_new).map(VfsFile::size_or_estimate).sum();
         if needed <= free {
             return Ok(());
         }
@@ -369,7 +369,7 @@ impl Extract {
                 written += 1;
                 writeln!(out, "{}", path.shown())?;
             }
-            bytes += if written > before { file.shown_size() } else { 0 };
+            bytes += if written > before { file.size_or_estimate() } else { 0 };
         }
         if !is_quiet {
             let kept = match kept {
