@@ -60,7 +60,7 @@ pub struct Disk {
     /// What is there and could not be looked at.
     unseen: RefCell<UnseenPaths>,
     /// Whether what is read now decides nothing, so that nothing of it has to be looked at.
-    is_aside: Cell<bool>,
+    drops_notes: Cell<bool>,
     /// What all files that were read cost together. Each has the cost of [`cost`].
     cost: Cell<usize>,
     /// The first file that was left out because all files together exceed the limit.
@@ -99,7 +99,7 @@ impl Disk {
 
     /// A disk that knows what this one does of mounts and folders. What is read through it is no part of what
     /// was read through this one.
-    pub(crate) fn beside(&self) -> Self {
+    pub(crate) fn fork(&self) -> Self {
         let (covered, foreign) = (self.covered.clone(), self.foreign.clone());
         Self { covered, foreign, listed: self.listed.clone(), ..Self::default() }
     }
@@ -131,18 +131,18 @@ impl Disk {
     }
 
     /// Reads something that decides nothing of a plan, so that it is no loss if it cannot be looked at.
-    pub(crate) fn aside<T>(&self, read: impl FnOnce() -> T) -> T {
-        let before = self.is_aside.replace(true);
+    pub(crate) fn without_notes<T>(&self, read: impl FnOnce() -> T) -> T {
+        let before = self.drops_notes.replace(true);
         let result = read();
-        self.is_aside.set(before);
+        self.drops_notes.set(before);
         result
     }
 
     /// Reads something, and returns apart from all else what of it could not be looked at.
-    pub(crate) fn apart<T>(&self, read: impl FnOnce() -> T) -> (T, Vec<Note>) {
-        let (aside, before) = (self.is_aside.replace(false), self.unseen.take());
+    pub(crate) fn with_notes<T>(&self, read: impl FnOnce() -> T) -> (T, Vec<Note>) {
+        let (dropped, before) = (self.drops_notes.replace(false), self.unseen.take());
         let result = read();
-        self.is_aside.set(aside);
+        self.drops_notes.set(dropped);
         (result, self.unseen.replace(before).notes.into_vec())
     }
 
@@ -246,7 +246,7 @@ impl Disk {
 
     /// Records something that could not be looked at.
     pub(crate) fn add_unseen(&self, note: Note) {
-        if self.is_aside.get() {
+        if self.drops_notes.get() {
             return;
         }
         let mut unseen = self.unseen.borrow_mut();
@@ -502,12 +502,12 @@ mod tests {
         let of_first = disk.take_read().0;
         // Another listing would show the new name.
         fs::write(folder.join("B"), "").unwrap();
-        let beside = disk.beside();
-        assert_eq!((names(&disk), names(&beside)), (vec!["A".to_owned()], vec!["A".to_owned()]));
+        let fork = disk.fork();
+        assert_eq!((names(&disk), names(&fork)), (vec!["A".to_owned()], vec!["A".to_owned()]));
         assert_eq!(names(&Disk::beneath(Covered::default())), ["A", "B"], "a later plan lists it again");
         assert_eq!(disk.take_read().0, of_first);
         assert_eq!(of_first.folders, [folder.clone()].into());
-        assert_eq!(beside.into_read_set(), of_first);
+        assert_eq!(fork.into_read_set(), of_first);
         // What could not be listed is not remembered.
         assert!(disk.names(&closed).is_err());
         fs::create_dir(&closed).unwrap();

@@ -119,7 +119,7 @@ impl<'a> LoadOrders<'a> {
     /// A note if a folder of loose files is the data folder of a game, or has a game in a subfolder.
     pub(crate) fn near(&self, folder: &Path) -> Option<Note> {
         // What is read here changes no plan, so a mount need not watch it.
-        let disk = &self.disk.beside();
+        let disk = &self.disk.fork();
         if !self.looked_nearby.borrow_mut().insert(disk.identity(folder)?) {
             return None;
         }
@@ -179,7 +179,7 @@ impl<'a> LoadOrders<'a> {
     }
 
     fn search(&self) -> &(Rc<Installations>, Vec<Note>) {
-        self.found.get_or_init(|| self.disk.apart(|| find(self.disk, &self.environment).into()))
+        self.found.get_or_init(|| self.disk.with_notes(|| find(self.disk, &self.environment).into()))
     }
 
     /// Adds what the search could not look at if the settings of a game were found nowhere: they may be
@@ -196,12 +196,12 @@ impl<'a> LoadOrders<'a> {
     }
 
     fn recognise(&self, folder: &Path) -> Result<Installation, String> {
-        self.disk.aside(|| recognise_among(self.disk, folder, &self.environment, &|| self.found()))
+        self.disk.without_notes(|| recognise_among(self.disk, folder, &self.environment, &|| self.found()))
     }
 
     /// The prefixes whose drives the paths of an instance may refer to.
     fn drives(&self, instance: &Path) -> Vec<PathBuf> {
-        self.disk.aside(|| drives(self.disk, instance, &self.found()))
+        self.disk.without_notes(|| drives(self.disk, instance, &self.found()))
     }
 
     fn instance_of_profile(&self, folder: &Path) -> Option<(PathBuf, String)> {

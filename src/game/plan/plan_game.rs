@@ -249,7 +249,9 @@ impl GameReader<'_> {
             read.push(path);
         }
         for (path, needs) in unread {
-            let Some(ini) = self.disk.aside(|| self.disk.ini(&path, &mut Vec::new())) else { continue };
+            let Some(ini) = self.disk.without_notes(|| self.disk.ini(&path, &mut Vec::new())) else {
+                continue;
+            };
             let keys = keys_of_consequence(self.title(), &inis, &ini);
             if !keys.is_empty() {
                 let text = format!(
@@ -378,7 +380,7 @@ impl GameReader<'_> {
     fn report_unread_ini(&mut self, inis: &IniFiles) {
         let Some(path) = &self.managed.unread_ini else { return };
         // Its content does not matter to the game, so it needs no note if it is unreadable.
-        let Some(ini) = self.disk.aside(|| self.disk.ini(path, &mut Vec::new())) else { return };
+        let Some(ini) = self.disk.without_notes(|| self.disk.ini(path, &mut Vec::new())) else { return };
         let keys = keys_of_consequence(self.title(), inis, &ini);
         if !keys.is_empty() {
             let keys = keys.join(", ");
@@ -469,7 +471,7 @@ impl GameReader<'_> {
     fn report_other_order(&mut self, folder: &Path, plugins: &[String]) {
         let Some(path) = self.disk.find_file(folder, "loadorder.txt") else { return };
         // Its content does not matter to the game, so it needs no note if it is unreadable.
-        let bytes = self.disk.aside(|| self.disk.list(&path, &mut Vec::new())).unwrap_or_default();
+        let bytes = self.disk.without_notes(|| self.disk.list(&path, &mut Vec::new())).unwrap_or_default();
         let order: Vec<String> = lines(&decode_utf8(&bytes)).map(str::to_owned).collect();
         if is_other_order(&order, plugins) {
             let text = "the game does not read this file; it uses the order of Plugins.txt, which differs";
