@@ -1,6 +1,7 @@
 //! Extents that are decoded into the cache before a reader asks for them. [`crate::fs`] decides which.
 
-use super::file_extent::{ArchiveContent, FileExtent};
+use super::archive_content::ArchiveContent;
+use super::file_extent::FileExtent;
 use super::plain_file::PlainFile;
 use crate::content::cache::Buffer;
 use crate::content::error::Reason;

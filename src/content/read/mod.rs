@@ -6,17 +6,19 @@
 //! | cut a range at the borders of the header and the extents | `plain_file.rs` |
 //! | choose how each extent is read, check its size, and decode it | `file_extent.rs` |
 //! | read the packed bytes, and find the payload | `file_extent.rs` |
-//! | the archive, and what all archives share | `file_extent.rs` |
+//! | the archive, and what all archives share | `archive_content.rs` |
 //! | read an archive ahead whose files are read in no order | `scattered.rs` |
 //!
 //! `FileBytes` is what a read returns.
 
 mod ahead;
+mod archive_content;
 mod file_extent;
 mod plain_file;
 mod scattered;
 
 pub(crate) use ahead::REQUESTED_MAX;
+pub(crate) use archive_content::{ArchiveContent, Resources};
 pub use file_extent::FileBytes;
-pub(crate) use file_extent::{ArchiveContent, FileExtent, PREFIX_LEN, Resources};
+pub(crate) use file_extent::{FileExtent, PREFIX_LEN};
 pub(crate) use plain_file::{Examined, PlainFile};

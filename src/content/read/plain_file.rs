@@ -4,7 +4,8 @@
 use std::io::Write;
 use std::ops::Range;
 
-use super::file_extent::{ArchiveContent, FileBytes, FileExtent, PieceBytes};
+use super::archive_content::ArchiveContent;
+use super::file_extent::{FileBytes, FileExtent, PieceBytes};
 use crate::content::cache::Buffer;
 use crate::content::codec::{self, Quirk};
 use crate::content::error::{CopyError, ReadFault};
