@@ -28,12 +28,12 @@ impl FileSystem {
             // The new folder is merged with the one that is shown. Dropping its name would drop everything
             // below it.
             let is_merged = is_new_folder && shown.is_some_and(|it| view.tree().kind(it) == Kind::Folder);
-            if is_merged || !self.shared.pending.add(own, name) {
+            if is_merged || !self.shared.remembered.pending.add(own, name) {
                 continue;
             }
             let shown = shown.map(|child| view.tree().name(child));
             let mut names: Vec<NameIn> = Vec::new();
-            for number in std::iter::once(own).chain(self.shared.spellings.other_numbers_of(own)) {
+            for number in std::iter::once(own).chain(self.shared.remembered.spellings.other_numbers_of(own)) {
                 let mut spellings = self.shared.exposed_like(number, name);
                 spellings.extend([Some(name), shown].into_iter().flatten().map(Box::from));
                 names.extend(spellings.into_iter().map(|spelling| (number, spelling)));
@@ -61,7 +61,7 @@ impl FileSystem {
             if view.follow_write(ino).is_none()
                 && let Ok(attr) = view.attr(ino)
             {
-                host.drop_pages(self.shared.written.hold(attr, attr));
+                host.drop_pages(self.shared.remembered.written.hold(attr, attr));
             }
         }
     }
@@ -85,7 +85,7 @@ impl View {
     /// attributes before and after, or `None` if the file is not known any more.
     pub(crate) fn follow_write(&self, ino: Ino) -> Option<(Attr, Attr)> {
         let (then, now) = (self.attr(ino).ok()?, self.loose_attr_now(ino)?);
-        let held = self.shared.written.follow(then, now);
+        let held = self.shared.remembered.written.follow(then, now);
         self.shared.host.get()?.drop_pages(held);
         Some((then, now))
     }
@@ -94,7 +94,7 @@ impl View {
     pub(crate) fn follow_new_write(&self, ino: Ino) -> Option<(Attr, Attr)> {
         let now = self.loose_attr_now(ino)?;
         let is_known = |it: Attr| (it.size, it.modified) == (now.size, now.modified);
-        if self.shared.written.newest(ino).is_some_and(is_known) {
+        if self.shared.remembered.written.newest(ino).is_some_and(is_known) {
             return None;
         }
         self.follow_write(ino)
@@ -102,7 +102,7 @@ impl View {
 
     /// Asks the disk for the attributes of a file that was written to, if the mount follows no changes.
     pub(crate) fn follow_static(&self, ino: Ino) {
-        if self.shared.on_change.get().is_none() && self.shared.written.newest(ino).is_some() {
+        if self.shared.on_change.get().is_none() && self.shared.remembered.written.newest(ino).is_some() {
             self.follow_new_write(ino);
         }
     }
@@ -110,14 +110,17 @@ impl View {
     /// Has the kernel drop the pages and attributes of a retired file that was written to since it was asked
     /// last. Until the pages are dropped, a file that has grown keeps its old size.
     pub(crate) fn follow_retired(&self, ino: Ino) {
-        let Some(then) = self.shared.retired.written(ino) else { return };
-        let (Some(now), Some(host)) = (self.shared.retired.attr(ino), self.shared.host.get()) else { return };
-        host.drop_pages(self.shared.written.hold(then, now));
+        let Some(then) = self.shared.remembered.retired.written(ino) else { return };
+        let (Some(now), Some(host)) = (self.shared.remembered.retired.attr(ino), self.shared.host.get())
+        else {
+            return;
+        };
+        host.drop_pages(self.shared.remembered.written.hold(then, now));
     }
 
     /// The size of a loose file as it is on the disk.
     pub(crate) fn size_now(&self, ino: Ino) -> Option<u64> {
-        let now = self.loose_attr_now(ino).or_else(|| self.shared.retired.attr(ino));
+        let now = self.loose_attr_now(ino).or_else(|| self.shared.remembered.retired.attr(ino));
         now.map(|now| now.size)
     }
 

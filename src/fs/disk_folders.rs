@@ -65,7 +65,7 @@ impl View {
         for node in &nodes {
             let own = self.tree().ino(*node);
             unwatched.folders.push(own);
-            unwatched.folders.extend(self.shared.spellings.other_numbers_of(own));
+            unwatched.folders.extend(self.shared.remembered.spellings.other_numbers_of(own));
         }
         for (layer, folder, number) in self.loose_folders_at(path) {
             for entry in folder.names().files_in(number) {

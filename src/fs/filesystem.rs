@@ -43,8 +43,8 @@ pub struct ReloadAttempt(Arc<Shared>);
 
 impl Drop for ReloadAttempt {
     fn drop(&mut self) {
-        self.0.written.end_reload();
-        self.0.pending.end_reload();
+        self.0.remembered.written.end_reload();
+        self.0.remembered.pending.end_reload();
     }
 }
 
@@ -79,8 +79,8 @@ impl FileSystem {
     pub fn after_reloads(vfs: Vfs, presentation: Presentation, reloads: u32, numbers: u64) -> Self {
         let Self { shared, .. } = Self::new(vfs.clone(), presentation);
         let Ok(mut shared) = Arc::try_unwrap(shared) else { unreachable!("no view has it") };
-        shared.first_listing = u8::try_from(reloads % u32::from(LISTINGS)).unwrap_or(0);
-        shared.spellings.skip(u64::from(reloads) * numbers);
+        shared.remembered.first_listing = u8::try_from(reloads % u32::from(LISTINGS)).unwrap_or(0);
+        shared.remembered.spellings.skip(u64::from(reloads) * numbers);
         Self::of(&vfs, reloads, Arc::new(shared))
     }
 
@@ -100,7 +100,7 @@ impl FileSystem {
     #[must_use]
     pub fn with_sources(self, sources: MountedSources) -> Self {
         // A second call changes nothing.
-        let _ = self.shared.sources.set(sources);
+        let _ = self.shared.reported.sources.set(sources);
         self
     }
 
@@ -124,7 +124,7 @@ impl FileSystem {
 
     /// Drops what is kept for listings that began long ago. Returns whether nothing is left.
     pub fn drop_old_listings(&self) -> bool {
-        self.shared.listings.drop_old()
+        self.shared.remembered.listings.drop_old()
     }
 
     /// Registers a function to call whenever a request finds that a source changed: with the folder of a
@@ -137,14 +137,14 @@ impl FileSystem {
     /// Registers a function to call whenever a LOOKUP begins to wait for the next view. The function must
     /// not block. A second call changes nothing.
     pub fn on_wait(&self, call: impl Fn() + Send + Sync + 'static) {
-        let _ = self.shared.pending.on_wait.set(Callback(Box::new(call)));
+        let _ = self.shared.remembered.pending.on_wait.set(Callback(Box::new(call)));
     }
 
     /// Records that a reload begins, which will notice all changes until now. What is held back until its end
     /// is released when the guard is dropped.
     pub fn begin_reload(&self) -> ReloadAttempt {
-        self.shared.pending.begin_reload();
-        self.shared.written.begin_reload();
+        self.shared.remembered.pending.begin_reload();
+        self.shared.remembered.written.begin_reload();
         ReloadAttempt(self.shared.clone())
     }
 
@@ -157,7 +157,7 @@ impl FileSystem {
         why_polled: String,
     ) {
         let counts = WatchCounts { watched, used, polled: unwatched.len(), why_polled };
-        *self.shared.watches.lock() = counts;
+        *self.shared.reported.watches.lock() = counts;
         self.shared.set_unwatched(Some(unwatched));
     }
 
@@ -170,7 +170,7 @@ impl FileSystem {
         removed: &[Arc<OsStr>],
         (watched, used, polled): (usize, usize, usize),
     ) {
-        let mut counts = self.shared.watches.lock();
+        let mut counts = self.shared.reported.watches.lock();
         (counts.watched, counts.used, counts.polled) = (watched, used, polled);
         drop(counts);
         self.shared.change_unwatched(added, removed);
@@ -193,13 +193,13 @@ impl FileSystem {
 
     /// Records notes on disks that sources were on and that are gone.
     pub fn record_gone_disks(&self, notes: Vec<Note>) {
-        *self.shared.gone_disks.lock() = notes;
+        *self.shared.reported.gone_disks.lock() = notes;
     }
 
     /// Registers a function to call when a program uses a folder while some have no watch. The function must
     /// not block. A second call changes nothing.
     pub fn on_use(&self, call: impl Fn() + Send + Sync + 'static) {
-        let _ = self.shared.used.on_use.set(Callback(Box::new(call)));
+        let _ = self.shared.watched.used.on_use.set(Callback(Box::new(call)));
     }
 
     /// The folders on the disk that programs used and that were not taken before: those in which they read
@@ -208,12 +208,14 @@ impl FileSystem {
     pub fn take_used_folders(&self, most: usize) -> (Vec<FolderUse>, bool) {
         let (view, mut seen, mut folders) = (self.view(), HashSet::new(), Vec::new());
         while folders.len() < most {
-            let Some((ino, is_read, at)) = self.shared.used.take_last() else { return (folders, false) };
+            let Some((ino, is_read, at)) = self.shared.watched.used.take_last() else {
+                return (folders, false);
+            };
             // A folder that was used twice counts at its later use, which comes first.
             let new = view.disk_folders(ino).into_iter().filter(|folder| seen.insert(folder.clone()));
             folders.extend(new.map(|folder| FolderUse { folder, is_read, at }));
         }
-        (folders, self.shared.used.are_any())
+        (folders, self.shared.watched.used.are_any())
     }
 
     /// Those of some folders on the disk in which a loose file may have changed since it was statted.
@@ -230,14 +232,14 @@ impl FileSystem {
             let folder = view.store().file(view.entry(node)?).loose_folder()?;
             Some((ino, folder, view.tree().name(node).to_owned()))
         };
-        self.shared.linked.take().into_iter().filter_map(place).collect()
+        self.shared.watched.linked.take().into_iter().filter_map(place).collect()
     }
 
     /// Records which files with several names have watches of their own. The kernel drops the attributes of
     /// those that lost theirs.
     pub fn record_watched_links(&self, watched: HashSet<Ino>) {
         let view = self.view();
-        let (new, lost) = self.shared.linked.set_watched(watched);
+        let (new, lost) = self.shared.watched.linked.set_watched(watched);
         // They may have been written to before they had watches.
         new.iter().filter_map(|ino| view.tree().node(*ino)).for_each(|node| view.check_unwatched(node));
         // Without attributes, the kernel asks when a program opens such a file. Its pages stay.
@@ -294,7 +296,7 @@ impl FileSystem {
             (opened.tree, Changes::default())
         } else {
             let tree = Arc::unwrap_or_clone(opened.tree);
-            let compared = compare(then.tree(), tree, &self.shared.spellings, &files);
+            let compared = compare(then.tree(), tree, &self.shared.remembered.spellings, &files);
             compared.map(|(tree, changes)| (tree.into(), changes)).ok_or(OutOfInodeNumbers)?
         };
         let is_changed = !changes.is_empty();
@@ -313,17 +315,17 @@ impl FileSystem {
         let retired: Vec<Ino> = (changes.retired.iter())
             .filter(|(ino, entry)| {
                 let shown = then.attr(*ino).ok().filter(|attr| attr.validity != Validity::None);
-                self.shared.retired.add(*ino, then.store(), *entry, shown)
+                self.shared.remembered.retired.add(*ino, then.store(), *entry, shown)
             })
             .map(|(ino, _)| *ino)
             .collect();
         // This comes before the swap, because the kernel may ask for attributes at any time.
         let hold = |ino: Ino| {
             let attr = then.attr(ino).ok()?;
-            Some(self.shared.written.hold(attr, now.known_attr(ino).unwrap_or(attr)))
+            Some(self.shared.remembered.written.hold(attr, now.known_attr(ino).unwrap_or(attr)))
         };
         // What the earlier view noticed is no longer shown. It may be older than what this view knows.
-        let noticed = self.shared.written.noticed().into_iter();
+        let noticed = self.shared.remembered.written.noticed().into_iter();
         let noticed = noticed.filter(|it| now.known_attr(it.ino).is_some_and(|now| now.size != it.size));
         let written = changes.written.iter().chain(&changes.uncertain).copied();
         let written = written.chain(noticed.map(|it| it.ino)).filter_map(hold).collect();
@@ -335,7 +337,7 @@ impl FileSystem {
         // From here on, the kernel caches no more answers of the earlier view.
         learn_kept(&then, &now);
         let (changed, same) = changed_answers(&then, &now, exposed);
-        let mut invalidation = Invalidation::of(&self.shared.spellings, &changes);
+        let mut invalidation = Invalidation::of(&self.shared.remembered.spellings, &changes);
         invalidation.names.extend(changed);
         invalidation.written = written;
         // From now on, no event reports a write to these files, so the kernel must ask for their attributes.
@@ -345,12 +347,18 @@ impl FileSystem {
         invalidation.attributes.extend(retired);
         // The comparison of views covers stored names only. These names were stored in the earlier view, and
         // no longer are, so they must be recorded.
-        let respelled = everywhere(&self.shared.spellings, &changes.respelled);
+        let respelled = everywhere(&self.shared.remembered.spellings, &changes.respelled);
         invalidation.names.extend(self.shared.record_exposed_again(same.into_iter().chain(respelled)));
-        self.shared.spellings.retain_existing(now.tree());
-        self.shared.read_before.fetch_add(then.store().bytes_read_without(now.store()), Ordering::Relaxed);
+        self.shared.remembered.spellings.retain_existing(now.tree());
+        self.shared
+            .reported
+            .read_before
+            .fetch_add(then.store().bytes_read_without(now.store()), Ordering::Relaxed);
         let archives: Vec<u32> = now.store().archive_numbers();
-        self.shared.retired.prune(|ino| now.tree().node(ino).is_some(), |number| archives.contains(&number));
+        self.shared
+            .remembered
+            .retired
+            .prune(|ino| now.tree().node(ino).is_some(), |number| archives.contains(&number));
         if let Some(host) = self.shared.host.get() {
             host.invalidate(invalidation);
         }
@@ -358,7 +366,7 @@ impl FileSystem {
         let changed = changed_files(&then, &now, &changes, &touched);
         let (shared, number) = (self.shared.clone(), now.number);
         self.after_notices(move || {
-            shared.announced.store(number, Ordering::Relaxed);
+            shared.remembered.announced.store(number, Ordering::Relaxed);
             shared.change_log().add(number, changed);
         });
         Ok(Replaced { then, now, changes })
@@ -388,7 +396,7 @@ impl CompareFiles for ViewFiles<'_> {
     }
 
     fn held(&self, later: EntryId) -> Option<Ino> {
-        self.then.shared.retired.held(self.store.file(later).archive_number()?, later.entry)
+        self.then.shared.remembered.retired.held(self.store.file(later).archive_number()?, later.entry)
     }
 }
 
@@ -415,7 +423,7 @@ fn keep_listings(then: &View, changes: &Changes) {
     for &ino in &changes.folders {
         let Some(node) = then.tree().node(ino) else { continue };
         let names = then.tree().listed_children(node).map(|child| then.tree().name(child));
-        then.shared.listings.add(ino, listing_before(then, ino), names);
+        then.shared.remembered.listings.add(ino, listing_before(then, ino), names);
     }
 }
 
@@ -423,7 +431,7 @@ fn keep_listings(then: &View, changes: &Changes) {
 fn folder_changes(then: &View, tree: &Tree, changes: &Changes) -> HashMap<Ino, FolderChange> {
     let at = SystemTime::now();
     let change = |ino: Ino| {
-        let listing = then.shared.listings.next_number(ino, listing_before(then, ino));
+        let listing = then.shared.remembered.listings.next_number(ino, listing_before(then, ino));
         (ino, FolderChange { listing, at })
     };
     let before = then.changes.iter().map(|(&ino, &change)| (ino, change));
@@ -435,7 +443,7 @@ fn folder_changes(then: &View, tree: &Tree, changes: &Changes) -> HashMap<Ino, F
 
 /// The number of a folder's listing in the earlier view.
 fn listing_before(then: &View, ino: Ino) -> u8 {
-    then.changes.get(&ino).map_or(then.shared.first_listing, |change| change.listing)
+    then.changes.get(&ino).map_or(then.shared.remembered.first_listing, |change| change.listing)
 }
 
 /// Splits names that the kernel may have cached into those that the later view answers differently,
@@ -461,7 +469,7 @@ fn answer(view: &View, folder: Ino, name: &[u8]) -> LookupAnswer {
     let Ok(folder) = view.folder(folder) else { return LookupAnswer::NoFolder };
     match view.child(folder, name) {
         Child::Node(node) => {
-            let ino = view.shared.spellings.existing_child_ino(view.tree(), folder, name, node);
+            let ino = view.shared.remembered.spellings.existing_child_ino(view.tree(), folder, name, node);
             ino.map_or(LookupAnswer::NotGiven, LookupAnswer::Given)
         }
         Child::Assumed => LookupAnswer::Assumed,

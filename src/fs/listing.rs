@@ -49,7 +49,7 @@ impl View {
         mut add: impl FnMut(DirEntry<'_>) -> bool,
     ) -> Result<(), Error> {
         let folder = self.folder(ino)?;
-        let parent = self.shared.spellings.parent(self.tree(), folder);
+        let parent = self.shared.remembered.spellings.parent(self.tree(), folder);
         let place = self.place(folder, cookie);
         let cookie = |next: u64| place.cookie(next);
         for (next, (name, ino)) in (1..).zip([(&b"."[..], folder.ino), (b"..", parent)]) {
@@ -66,7 +66,7 @@ impl View {
                 Kind::Folder => NodeKind::Folder,
                 Kind::File(_) => NodeKind::File,
             };
-            let ino = self.shared.spellings.child(self.tree(), folder, name, child).ino;
+            let ino = self.shared.remembered.spellings.child(self.tree(), folder, name, child).ino;
             is_end = false;
             if !add(DirEntry { ino, cookie: cookie(next), kind, name }) {
                 break;
@@ -82,7 +82,8 @@ impl View {
     /// changed. If the length of the cached one is a multiple of the page size, the kernel takes the other
     /// one for complete.
     fn drop_cached_listing(&self, folder: Inode) {
-        let is_kept = folder.node.is_some_and(|node| self.shared.listings.contains(self.tree().ino(node)));
+        let is_kept =
+            folder.node.is_some_and(|node| self.shared.remembered.listings.contains(self.tree().ino(node)));
         if let Some(host) = self.shared.host.get().filter(|_| is_kept) {
             host.drop_listing(folder.ino);
         }
@@ -128,7 +129,7 @@ impl View {
             return Ok(Box::new((DOTS + 1..).zip(self.tree().listed_children(node)).skip(before)));
         }
         let own = self.tree().ino(node);
-        let names = self.shared.listings.names(own, place.listing).ok_or(Error::ListingGone)?;
+        let names = self.shared.remembered.listings.names(own, place.listing).ok_or(Error::ListingGone)?;
         let next = (DOTS + 1..).zip(names.split(|&byte| byte == b'/')).skip(before);
         let existing = next.filter_map(|(at, name)| Some((at, self.tree().lookup(node, name)?)));
         let children: Vec<(u64, NodeId)> = existing.take(AT_ONCE as usize).collect();
@@ -147,7 +148,7 @@ impl View {
 
     /// The number of a folder's listing. It differs from the number before the last change of the folder.
     fn listing(&self, folder: Inode) -> u8 {
-        self.change(folder).map_or(self.shared.first_listing, |change| change.listing)
+        self.change(folder).map_or(self.shared.remembered.first_listing, |change| change.listing)
     }
 }
 

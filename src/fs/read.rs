@@ -50,7 +50,7 @@ impl ReadTarget {
             Some((_, Kind::Folder)) => return Err(Error::IsFolder),
             Some((node, Kind::File(entry))) => (ReadFile::Shown { node, entry }, store.file(entry).device()),
             None => {
-                let retired = view.shared.retired.get(ino).ok_or(Error::Replaced)?;
+                let retired = view.shared.remembered.retired.get(ino).ok_or(Error::Replaced)?;
                 let device = match &retired {
                     RetiredBytes::Entry(store, id) => store.file(*id).device(),
                     RetiredBytes::Loose(file) => file.device(),
@@ -197,7 +197,7 @@ impl ReadTarget {
         // The kernel reads nothing beyond the size that it has, which is an earlier one. It would take `end`
         // for the size of the file. The disk may hang, so it is asked before other replies wait for this one.
         let is_beyond = bytes.is_empty() && self.view.size_now(ino).is_some_and(|size| offset > size);
-        let (is_filled, _replying) = self.view.shared.written.is_filled(ino, end);
+        let (is_filled, _replying) = self.view.shared.remembered.written.is_filled(ino, end);
         if is_filled {
             return reply(Err(Error::BeingWritten));
         }
@@ -259,7 +259,7 @@ impl ReadTarget {
             && end < then.size
             && view.size_now(ino) == Some(size)
         {
-            let held = view.shared.written.follow(then, Attr { size: end, ..then });
+            let held = view.shared.remembered.written.follow(then, Attr { size: end, ..then });
             if let Some(host) = view.shared.host.get() {
                 host.drop_pages(held);
             }

@@ -141,50 +141,68 @@ pub(crate) type UnwatchedFolders = Option<HashSet<Arc<OsStr>>>;
 /// State that all views of a mount share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) spellings: Spellings,
     pub(crate) presentation: Presentation,
     /// The mtime of folders that exist only in archives: that of the newest archive or loose folder
     /// at the time of the mount.
     pub(crate) modified: SystemTime,
     /// Set once the file system is mounted. Tests have none.
     pub(crate) host: OnceLock<Box<dyn Host>>,
-    pub(crate) started: Instant,
-    /// Time of the mount.
-    pub(crate) since: SystemTime,
-    /// The mounted sources; set once.
-    pub(crate) sources: OnceLock<MountedSources>,
-    pub(crate) requests: Requests,
+    /// Called when a read finds that a source changed; set once.
+    pub(crate) on_change: OnceLock<OnChange>,
+    last_fault: Mutex<Option<Instant>>,
+    pub(crate) prefetch: Arc<Prefetch>,
+    pub(crate) lent: LentArchives,
+    pub(crate) remembered: Remembered,
+    pub(crate) watched: WatchState,
+    pub(crate) reported: StatusFacts,
+    /// Number of the current view. It is stored while `exposed` is locked.
+    current: AtomicU32,
+    exposed: Mutex<ExposedNames>,
+    /// Files with events on the disk since the last view.
+    touched: Mutex<TouchedFiles>,
+    /// The last changes that the kernel was notified of.
+    changes: Mutex<ChangeLog>,
+}
+
+/// What the kernel was sent and may remember, so that views agree with it. `remembered/` has the parts.
+#[derive(Debug)]
+pub(crate) struct Remembered {
+    pub(crate) spellings: Spellings,
+    pub(crate) early_numbers: EarlyNumbers,
     pub(crate) retired: Retired,
     pub(crate) pending: PendingNames,
     pub(crate) listings: KeptListings,
     /// The number of the listing of a folder that has not changed since the mount.
     pub(crate) first_listing: u8,
-    /// Bytes read from archives and folders that the current view no longer has.
-    pub(crate) read_before: AtomicU64,
     pub(crate) written: Arc<WrittenFiles>,
-    pub(crate) prefetch: Arc<Prefetch>,
-    /// The user with whose rights the sources are read.
-    pub(crate) user: u32,
-    /// Number of the current view. It is stored while `exposed` is locked.
-    current: AtomicU32,
     /// Number of the last view whose changes the kernel was notified of.
     pub(crate) announced: AtomicU32,
-    exposed: Mutex<ExposedNames>,
-    pub(crate) last_reload: Mutex<LastReload>,
-    pub(crate) early_numbers: EarlyNumbers,
-    /// Called when a read finds that a source changed; set once.
-    pub(crate) on_change: OnceLock<OnChange>,
-    pub(crate) watches: Mutex<WatchCounts>,
-    pub(crate) gone_disks: Mutex<Vec<Note>>,
+}
+
+/// Which folders and files programs use, and which have no watch.
+#[derive(Debug, Default)]
+pub(crate) struct WatchState {
     pub(crate) used: UsedFolders,
     pub(crate) linked: LinkedFiles,
     unwatched: RwLock<UnwatchedFolders>,
-    last_fault: Mutex<Option<Instant>>,
-    pub(crate) lent: LentArchives,
-    /// Files with events on the disk since the last view.
-    touched: Mutex<TouchedFiles>,
-    /// The last changes that the kernel was notified of.
-    changes: Mutex<ChangeLog>,
+}
+
+/// What the status of the mount reports.
+#[derive(Debug)]
+pub(crate) struct StatusFacts {
+    pub(crate) started: Instant,
+    /// Time of the mount.
+    pub(crate) since: SystemTime,
+    /// The user with whose rights the sources are read.
+    pub(crate) user: u32,
+    /// The mounted sources; set once.
+    pub(crate) sources: OnceLock<MountedSources>,
+    pub(crate) requests: Requests,
+    /// Bytes read from archives and folders that the current view no longer has.
+    pub(crate) read_before: AtomicU64,
+    pub(crate) last_reload: Mutex<LastReload>,
+    pub(crate) watches: Mutex<WatchCounts>,
+    pub(crate) gone_disks: Mutex<Vec<Note>>,
 }
 
 impl Shared {
@@ -194,53 +212,55 @@ impl Shared {
         modified: SystemTime,
         prefetch: Arc<Prefetch>,
     ) -> Self {
-        let (started, since) = (Instant::now(), SystemTime::now());
-        let user = rustix::process::geteuid().as_raw();
-        Self {
+        let remembered = Remembered {
             spellings,
-            presentation,
-            modified,
-            host: Default::default(),
-            started,
-            since,
-            sources: Default::default(),
-            requests: Default::default(),
+            early_numbers: Default::default(),
             retired: Default::default(),
             pending: Default::default(),
             listings: Default::default(),
             first_listing: 0,
-            read_before: Default::default(),
             written: Default::default(),
-            prefetch,
-            user,
-            current: Default::default(),
             announced: Default::default(),
-            exposed: Default::default(),
+        };
+        let reported = StatusFacts {
+            started: Instant::now(),
+            since: SystemTime::now(),
+            user: rustix::process::geteuid().as_raw(),
+            sources: Default::default(),
+            requests: Default::default(),
+            read_before: Default::default(),
             last_reload: Default::default(),
-            early_numbers: Default::default(),
+            watches: Default::default(),
+            gone_disks: Default::default(),
+        };
+        Self {
+            presentation,
+            modified,
+            host: Default::default(),
             on_change: Default::default(),
-            watches: Mutex::default(),
-            gone_disks: Mutex::default(),
-            used: UsedFolders::default(),
-            linked: LinkedFiles::default(),
-            unwatched: RwLock::default(),
-            last_fault: Mutex::default(),
+            last_fault: Default::default(),
+            prefetch,
             lent: LentArchives::default(),
-            touched: Mutex::default(),
-            changes: Mutex::default(),
+            remembered,
+            watched: WatchState::default(),
+            reported,
+            current: Default::default(),
+            exposed: Default::default(),
+            touched: Default::default(),
+            changes: Default::default(),
         }
     }
 
     /// Sets the number of the first view.
     pub(crate) fn start_at(&self, view: u32) {
         self.current.store(view, Ordering::SeqCst);
-        self.announced.store(view, Ordering::Relaxed);
+        self.remembered.announced.store(view, Ordering::Relaxed);
     }
 
     /// Records how the last reload went, or that one begins. The end of a reload may be recorded after the
     /// beginning of the next.
     pub(crate) fn record_reload(&self, reload: LastReload) {
-        let mut last = self.last_reload.lock();
+        let mut last = self.reported.last_reload.lock();
         let is_next_running = last.is_running && last.began_after(&reload);
         *last = LastReload { is_running: reload.is_running || is_next_running, ..reload };
     }
@@ -290,30 +310,30 @@ impl Shared {
     /// Sets the folders without a watch.
     pub(crate) fn set_unwatched(&self, folders: UnwatchedFolders) {
         if let Some(folders) = &folders {
-            self.used.set_needed(!folders.is_empty());
+            self.watched.used.set_needed(!folders.is_empty());
         }
-        *self.unwatched.write() = folders;
+        *self.watched.unwatched.write() = folders;
     }
 
     /// Records that some folders got watches, and that others lost theirs.
     pub(crate) fn change_unwatched(&self, watched: &[Arc<OsStr>], lost: &[Arc<OsStr>]) {
-        let mut unwatched = self.unwatched.write();
+        let mut unwatched = self.watched.unwatched.write();
         let Some(folders) = &mut *unwatched else { return };
         folders.extend(lost.iter().cloned());
         for folder in watched {
             folders.remove(folder);
         }
-        self.used.set_needed(!folders.is_empty());
+        self.watched.used.set_needed(!folders.is_empty());
     }
 
     /// Whether it is known what is watched of the current view.
     pub(crate) fn is_unwatched_known(&self) -> bool {
-        self.unwatched.read().is_some()
+        self.watched.unwatched.read().is_some()
     }
 
     /// The number of folders that are known to have no watch, if this one is among them.
     pub(crate) fn find_unwatched(&self, folder: impl FnOnce() -> Option<PathBuf>) -> Option<usize> {
-        let unwatched = self.unwatched.read();
+        let unwatched = self.watched.unwatched.read();
         let folders = unwatched.as_ref().filter(|folders| !folders.is_empty())?;
         folders.contains(folder()?.as_os_str()).then_some(folders.len())
     }

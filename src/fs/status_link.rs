@@ -64,12 +64,12 @@ impl View {
                 if !self.may_know_paths(caller) {
                     return Err(Error::NotPermitted);
                 }
-                let mut sources = self.shared.sources.get().cloned().unwrap_or_default();
+                let mut sources = self.shared.reported.sources.get().cloned().unwrap_or_default();
                 // A reload may have found another profile, and other oddities.
                 let vfs = self.vfs();
                 let profile = vfs.order().profile.as_ref();
                 sources.profile = profile.map(|it| it.to_string_lossy().into_owned());
-                let gone = self.shared.gone_disks.lock();
+                let gone = self.shared.reported.gone_disks.lock();
                 let kept = vfs.kept_textures();
                 sources.odd = summaries(vfs.notes().chain(&kept).chain(&*gone));
                 sources.not_looked_at = reported(&vfs);
@@ -83,21 +83,21 @@ impl View {
         DaemonStatus {
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            uptime: self.shared.started.elapsed().as_secs(),
-            since: unix_seconds(self.shared.since),
+            uptime: self.shared.reported.started.elapsed().as_secs(),
+            since: unix_seconds(self.shared.reported.since),
             archives: self.store().layers() - self.store().folders().count(),
             encodings: self.vfs().encodings(),
             folders: self.store().folders().count(),
             files: self.tree().files(),
-            requests: self.shared.requests.by_operation(),
+            requests: self.shared.reported.requests.by_operation(),
             cache: CacheStatus { bytes, budget, hits: self.store().cache_hits() },
             decoded_bytes: self.store().decoded_bytes(),
-            read_bytes: self.store().bytes_read() + self.shared.read_before.load(Ordering::Relaxed),
+            read_bytes: self.store().bytes_read() + self.shared.reported.read_before.load(Ordering::Relaxed),
             errors: self.store().faults(),
-            views: self.shared.announced.load(Ordering::Relaxed),
-            watches: self.shared.watches.lock().clone(),
-            pending_names: self.shared.pending.len(),
-            last_reload: self.shared.last_reload.lock().clone(),
+            views: self.shared.remembered.announced.load(Ordering::Relaxed),
+            watches: self.shared.reported.watches.lock().clone(),
+            pending_names: self.shared.remembered.pending.len(),
+            last_reload: self.shared.reported.last_reload.lock().clone(),
         }
     }
 
@@ -111,7 +111,7 @@ impl View {
     /// but perhaps not enter the folders of the sources. Only root and the user whose rights the daemon
     /// has can do that in every case.
     fn may_know_paths(&self, caller: Caller) -> bool {
-        caller.uid == 0 || caller.uid == self.shared.user
+        caller.uid == 0 || caller.uid == self.shared.reported.user
     }
 
     fn check_may_list(&self, caller: Caller) -> Result<(), Error> {

@@ -25,7 +25,7 @@ impl View {
         // A static mount follows nothing.
         self.store().file(entry).has_links()
             && self.shared.on_change.get().is_some()
-            && !self.shared.linked.is_watched(ino)
+            && !self.shared.watched.linked.is_watched(ino)
     }
 
     /// The node with this number, if it is [unwatched](View::is_unwatched).
@@ -41,12 +41,12 @@ impl View {
     /// The own number of the folder and the name of a file, if the answer to a GETATTR of it must wait for
     /// the next view.
     pub(crate) fn pending_file(&self, ino: Ino) -> Option<(Ino, Vec<u8>)> {
-        if self.shared.pending.is_empty() {
+        if self.shared.remembered.pending.is_empty() {
             return None;
         }
         let node = self.inode(ino).ok()?.node.filter(|node| self.is_unwatched(*node))?;
         let (folder, name) = (self.tree().ino(self.tree().parent(node)), self.tree().name(node));
-        self.shared.pending.contains(folder, name).then(|| (folder, name.to_owned()))
+        self.shared.remembered.pending.contains(folder, name).then(|| (folder, name.to_owned()))
     }
 
     /// Stats an unwatched file. If it was written to since it was statted, its name is pending.
@@ -55,7 +55,7 @@ impl View {
             return;
         };
         let (ino, folder) = (self.tree().ino(node), self.tree().ino(self.tree().parent(node)));
-        self.shared.pending.add(folder, self.tree().name(node));
+        self.shared.remembered.pending.add(folder, self.tree().name(node));
         self.shared.report_change(self.store().file(entry).watched_folder().as_deref());
         self.follow_write(ino);
     }
@@ -66,8 +66,8 @@ impl View {
     pub(crate) fn record_read_link(&self, node: NodeId, entry: EntryId) {
         let ino = self.tree().ino(node);
         if self.is_linked_unwatched(ino, entry)
-            && self.shared.linked.note(ino)
-            && let Some(on_use) = self.shared.used.on_use.get()
+            && self.shared.watched.linked.note(ino)
+            && let Some(on_use) = self.shared.watched.used.on_use.get()
         {
             (on_use.0)();
         }
@@ -75,8 +75,8 @@ impl View {
 
     /// Records that a program listed a folder.
     pub(crate) fn record_listed(&self, folder: Ino) {
-        if self.shared.used.is_needed() {
-            self.shared.used.note(folder, false);
+        if self.shared.watched.used.is_needed() {
+            self.shared.watched.used.note(folder, false);
         }
     }
 
@@ -89,12 +89,12 @@ impl View {
 
     /// Records that a program used a file, and whether it read the file.
     pub(crate) fn record_used_file(&self, ino: Ino, is_read: bool) {
-        if !self.shared.used.is_needed() {
+        if !self.shared.watched.used.is_needed() {
             return;
         }
         let node = self.inode(ino).ok().and_then(|inode| inode.node);
         if let Some(node) = node.filter(|node| matches!(self.tree().kind(*node), Kind::File(_))) {
-            self.shared.used.note(self.tree().ino(self.tree().parent(node)), is_read);
+            self.shared.watched.used.note(self.tree().ino(self.tree().parent(node)), is_read);
         }
     }
 }

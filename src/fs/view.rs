@@ -109,7 +109,9 @@ impl View {
             return Err(Error::NameTooLong);
         }
         let inode = match child {
-            Child::Node(node) => Some(self.shared.spellings.child(self.tree(), folder, name, node)),
+            Child::Node(node) => {
+                Some(self.shared.remembered.spellings.child(self.tree(), folder, name, node))
+            }
             Child::Assumed => Some(self.assume_folder(folder, name)?),
             Child::None => None,
         };
@@ -133,7 +135,7 @@ impl View {
     fn lookup_dots(&self, ino: Ino, name: &[u8]) -> Result<Lookup, Error> {
         let inode = match name {
             b"." => self.inode(ino)?,
-            _ => self.inode(self.shared.spellings.parent(self.tree(), self.folder(ino)?))?,
+            _ => self.inode(self.shared.remembered.spellings.parent(self.tree(), self.folder(ino)?))?,
         };
         Ok(Lookup { attr: Some(self.node_attr(inode)), is_lasting: true })
     }
@@ -148,7 +150,7 @@ impl View {
 
     /// Names that the kernel should drop next, each with the inode number of its folder.
     pub(crate) fn surplus_names(&self) -> Vec<NameIn> {
-        let mut names = self.shared.spellings.surplus(ASSUMED_MAX, DROPPED_AT_ONCE);
+        let mut names = self.shared.remembered.spellings.surplus(ASSUMED_MAX, DROPPED_AT_ONCE);
         names.extend(self.shared.take_surplus());
         names
     }
@@ -160,8 +162,8 @@ impl View {
             Some(Some(entry)) => _ = self.store().file(entry).count_lookups(less),
             Some(None) => {}
             None => {
-                self.shared.retired.forget(ino, less);
-                self.shared.spellings.forget(ino, lookups);
+                self.shared.remembered.retired.forget(ino, less);
+                self.shared.remembered.spellings.forget(ino, lookups);
             }
         }
     }
@@ -186,7 +188,7 @@ impl View {
 
     fn retired_attr(&self, ino: Ino) -> Option<Attr> {
         self.follow_retired(ino);
-        self.shared.written.attr(ino).or_else(|| self.shared.retired.attr(ino))
+        self.shared.remembered.written.attr(ino).or_else(|| self.shared.remembered.retired.attr(ino))
     }
 
     /// The attributes of a loose file that this view knows.
@@ -221,7 +223,7 @@ impl View {
         if !self.tree().has_unnamed() || name == CIOPFS {
             return Child::None;
         }
-        let mut path = self.shared.spellings.path(self.tree(), folder);
+        let mut path = self.shared.remembered.spellings.path(self.tree(), folder);
         if !path.is_empty() {
             path.push(b'/');
         }
@@ -235,16 +237,17 @@ impl View {
 
     /// The own number of a folder, if the answer to a LOOKUP of `name` in it must wait for the next view.
     pub(crate) fn pending_folder(&self, parent: Ino, name: &[u8]) -> Option<Ino> {
-        if self.shared.pending.is_empty() {
+        if self.shared.remembered.pending.is_empty() {
             return None;
         }
         let folder = self.tree().ino(self.folder(parent).ok()?.node?);
-        self.shared.pending.contains(folder, name).then_some(folder)
+        self.shared.remembered.pending.contains(folder, name).then_some(folder)
     }
 
     fn assume_folder(&self, folder: Inode, name: &[u8]) -> Result<Inode, Error> {
-        let assumed = self.shared.spellings.assume_folder(folder, name).ok_or(Error::OutOfInodeNumbers)?;
-        if self.shared.spellings.assumed() > ASSUMED_MAX
+        let assumed =
+            self.shared.remembered.spellings.assume_folder(folder, name).ok_or(Error::OutOfInodeNumbers)?;
+        if self.shared.remembered.spellings.assumed() > ASSUMED_MAX
             && let Some(host) = self.shared.host.get()
         {
             host.drop_surplus_names();
@@ -254,7 +257,7 @@ impl View {
 
     /// The node of the tree with this number, another spelling of it, or an assumed folder.
     pub(crate) fn inode(&self, ino: Ino) -> Result<Inode, Error> {
-        self.shared.spellings.inode(self.tree(), ino).ok_or(Error::NoNode)
+        self.shared.remembered.spellings.inode(self.tree(), ino).ok_or(Error::NoNode)
     }
 
     /// Like [`View::inode`], but fails if the node is not a folder.
@@ -288,7 +291,7 @@ impl View {
         let modified = file.modified();
         let validity = known.map_or(Validity::None, |_| self.validity(ino, entry));
         let now = Attr { ino, kind: NodeKind::File, size, modified, validity };
-        self.shared.written.attr(ino).unwrap_or(now)
+        self.shared.remembered.written.attr(ino).unwrap_or(now)
     }
 
     /// How long the attributes of a file that was statted stay valid.
@@ -328,12 +331,12 @@ impl View {
             let (parent, name) = at.map_or((&b""[..], &path[..]), |at| (&path[..at], &path[at + 1..]));
             return self.generation_of_file(ParentPath::new(parent), ino, name, entry);
         }
-        generation_of_folder(&self.shared.spellings.path(self.tree(), inode))
+        generation_of_folder(&self.shared.remembered.spellings.path(self.tree(), inode))
     }
 
     /// The hash from which the generations in a folder derive.
     pub(crate) fn parent_path(&self, folder: Ino) -> ParentPath {
-        let path = self.inode(folder).map(|inode| self.shared.spellings.path(self.tree(), inode));
+        let path = self.inode(folder).map(|inode| self.shared.remembered.spellings.path(self.tree(), inode));
         ParentPath::new(&path.unwrap_or_default())
     }
 
@@ -358,7 +361,7 @@ impl View {
         if file.archive_number().is_some() {
             return file.identity();
         }
-        self.shared.early_numbers.identity(ino, || file.identity())
+        self.shared.remembered.early_numbers.identity(ino, || file.identity())
     }
 }
 

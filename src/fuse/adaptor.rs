@@ -67,14 +67,14 @@ impl Adaptor {
 
     /// Counts a request and runs its handler. Then this worker may rest.
     fn answer(&self, operation: Operation, handler: impl FnOnce()) {
-        self.fs.shared.requests.count(operation);
+        self.fs.shared.reported.requests.count(operation);
         let _serving = self.spares.begin();
         let _ = guard(operation, handler);
     }
 
     /// Counts a request that would write. Returns the error of a read-only file system.
     fn refuse_write(&self) -> Errno {
-        self.fs.shared.requests.count(Operation::Other);
+        self.fs.shared.reported.requests.count(Operation::Other);
         Errno::EROFS
     }
 
@@ -110,7 +110,7 @@ impl Adaptor {
     /// Gives an answer about a file when the kernel has dropped the pages from before a write, if it is about
     /// to do so, or after a second at the latest. Until then the file has its old size.
     fn after_pages(&self, ino: Option<Ino>, answer: impl FnOnce() + Send + 'static) {
-        if ino.is_some_and(|ino| self.fs.shared.written.is_held(ino)) {
+        if ino.is_some_and(|ino| self.fs.shared.remembered.written.is_held(ino)) {
             let answer = self.devices.answer_later(answer);
             self.fs.after_pages(move || drop(answer));
         } else {
@@ -133,13 +133,13 @@ impl Adaptor {
         // work. If no thread can be started, the reply is dropped, and the request fails with EIO.
         let in_thread = move || _ = thread::Builder::new().name("lookup".into()).spawn(answer);
         let answer = self.devices.answer_later(in_thread);
-        self.fs.shared.pending.wait(folder, parent, name, Box::new(answer));
+        self.fs.shared.remembered.pending.wait(folder, parent, name, Box::new(answer));
     }
 
     /// Answers a LOOKUP from the current view. If the size of the file is about to change, the answer waits
     /// until the kernel has dropped the pages.
     fn answer_lookup(&self, operation: Operation, parent: Ino, name: &[u8], reply: ReplyEntry) {
-        let written = &self.fs.shared.written;
+        let written = &self.fs.shared.remembered.written;
         let ino = || Some(self.fs.view().lookup(parent, name).ok()?.attr?.ino);
         let ino = if written.is_empty() { None } else { ino() };
         if !ino.is_some_and(|ino| written.is_size_held(ino)) {
@@ -375,7 +375,7 @@ impl Filesystem for Adaptor {
             view.record_used_file(ino, open.is_some());
             view.follow_static(ino);
             let Some(file) = view.unwatched_file(ino) else {
-                if !self.fs.shared.written.is_size_held(ino) {
+                if !self.fs.shared.remembered.written.is_size_held(ino) {
                     return self.answer_getattr(operation, ino, reply);
                 }
                 let adaptor = self.clone();
@@ -397,7 +397,7 @@ impl Filesystem for Adaptor {
     }
 
     fn open(&self, _: &Request, _: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        self.fs.shared.requests.count(Operation::Open);
+        self.fs.shared.reported.requests.count(Operation::Open);
         if flags.acc_mode() != OpenAccMode::O_RDONLY {
             return reply.error(Errno::EROFS);
         }
@@ -409,7 +409,7 @@ impl Filesystem for Adaptor {
     }
 
     fn opendir(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        self.fs.shared.requests.count(Operation::OpenDir);
+        self.fs.shared.reported.requests.count(Operation::OpenDir);
         if self.no_opendir {
             reply.error(Errno::ENOSYS)
         } else {
@@ -628,17 +628,17 @@ impl Filesystem for Adaptor {
     // The methods below answer as fuser's default methods do, but log no warning.
 
     fn access(&self, _: &Request, _: INodeNo, _: AccessFlags, reply: ReplyEmpty) {
-        self.fs.shared.requests.count(Operation::Other);
+        self.fs.shared.reported.requests.count(Operation::Other);
         reply.error(Errno::ENOSYS);
     }
 
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
-        self.fs.shared.requests.count(Operation::Other);
+        self.fs.shared.reported.requests.count(Operation::Other);
         reply.error(Errno::ENOSYS);
     }
 
     fn lseek(&self, _: &Request, _: INodeNo, _: FileHandle, _: i64, _: i32, reply: ReplyLseek) {
-        self.fs.shared.requests.count(Operation::Other);
+        self.fs.shared.reported.requests.count(Operation::Other);
         reply.error(Errno::ENOSYS);
     }
 
@@ -653,7 +653,7 @@ impl Filesystem for Adaptor {
         _: u32,
         reply: ReplyIoctl,
     ) {
-        self.fs.shared.requests.count(Operation::Other);
+        self.fs.shared.reported.requests.count(Operation::Other);
         reply.error(Errno::ENOTTY);
     }
 }
@@ -667,7 +667,8 @@ fn answer_readdirplus(view: &View, ino: Ino, cookie: u64, mut reply: ReplyDirect
         let ttl = ttl(attr.validity, view.is_current() && !is_pending);
         // A listing does not wait until pages are dropped.
         let is_unsized = attr.validity == Validity::None
-            && (view.unsized_file(entry.ino).is_some() || view.shared.written.is_size_held(entry.ino));
+            && (view.unsized_file(entry.ino).is_some()
+                || view.shared.remembered.written.is_size_held(entry.ino));
         let attr = if is_unsized {
             FileAttr { size: NO_SIZE, ..file_attr(&owner, &attr) }
         } else {

@@ -212,7 +212,7 @@ impl Thread {
     /// Whether a notice need not wait. A LOOKUP that waits for the next view holds a lock of its folder.
     fn is_due(&self, notice: &Notice) -> bool {
         let Notice::Name((folder, _)) = notice else { return true };
-        self.fs.upgrade().is_none_or(|fs| !fs.shared.pending.is_waited_for(*folder))
+        self.fs.upgrade().is_none_or(|fs| !fs.shared.remembered.pending.is_waited_for(*folder))
     }
 
     fn drop_pages(&self, notices: &Receiver<Notice>) {
