@@ -105,7 +105,7 @@ impl From<ScanError> for Left {
 }
 
 /// An entry of a directory listing.
-struct DirEntry {
+struct FolderEntry {
     name: Vec<u8>,
     kind: FileType,
     ino: u64,
@@ -205,7 +205,7 @@ impl<'a> Scan<'a> {
             && rustix::fs::fstat(&fd).is_ok_and(|it| !may_others_add(&it, Uid::ROOT))
             && self.liars.about(fd.as_fd()).is_none();
         let listed_path = if self.filter.is_all() { Vec::new() } else { self.listed_path(folder) };
-        for DirEntry { name, kind, .. } in self.list(folder, &fd)? {
+        for FolderEntry { name, kind, .. } in self.list(folder, &fd)? {
             if path.len() + 1 + name.len() > PATH_MAX {
                 self.note(folder, &name, Why::Deep);
                 continue;
@@ -265,7 +265,7 @@ impl<'a> Scan<'a> {
     ///
     /// # Errors
     /// The folder is too large, or the scanned folder itself cannot be listed at all.
-    fn list(&mut self, folder: u32, fd: &OwnedFd) -> Result<Vec<DirEntry>, ScanError> {
+    fn list(&mut self, folder: u32, fd: &OwnedFd) -> Result<Vec<FolderEntry>, ScanError> {
         let mut listed = Vec::new();
         let mut failed = None;
         let mut entries = RawDir::new(fd, &mut self.buffer);
@@ -274,7 +274,7 @@ impl<'a> Scan<'a> {
                 Ok(entry) if matches!(entry.file_name().to_bytes(), b"." | b"..") => {}
                 Ok(entry) => {
                     let (name, kind) = (entry.file_name().to_bytes().to_vec(), entry.file_type());
-                    listed.push(DirEntry { name, kind, ino: entry.ino() });
+                    listed.push(FolderEntry { name, kind, ino: entry.ino() });
                     if self.folders.len() + self.file_names.len() + listed.len() > FOLDER_ENTRIES_MAX as usize
                     {
                         return Err(ScanError::TooMany(FOLDER_ENTRIES_MAX));
@@ -292,7 +292,7 @@ impl<'a> Scan<'a> {
             Some(errno) => self.note(folder, b"", errno.into()),
             None => {}
         }
-        let key = |it: &DirEntry| if it.kind == FileType::RegularFile { it.ino } else { 0 };
+        let key = |it: &FolderEntry| if it.kind == FileType::RegularFile { it.ino } else { 0 };
         listed.sort_unstable_by(|a, b| (key(a), &a.name).cmp(&(key(b), &b.name)));
         Ok(listed)
     }
