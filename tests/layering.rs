@@ -1,6 +1,6 @@
 //! Which part of the crate may import which, and in which direction the files of a room may import.
 //!
-//! The parts are the rooms of src/ (its top-level modules, drawn in src/lib.rs) and single files
+//! The parts are the rooms of src/ (its top-level modules, drawn in src/ARCHITECTURE.md) and single files
 //! such as src/read.rs.
 //!
 //! In a room, `mod.rs` is the door: it defines or re-exports what other rooms use. A file of the
@@ -14,6 +14,7 @@ mod dependencies; // whether each crate that Cargo.toml names is in use
 mod for_others; // which commands write for others if root runs them
 mod imports; // what a file imports
 mod inquiries; // commands that ask go through one skeleton
+mod map; // the map of the code names only what exists
 mod names; // names of files and types
 mod writes; // where the crate writes to the disk
 
