@@ -451,11 +451,11 @@ impl ConvertedFiles {
 
     /// The textures that stay as they are, as far as their headers were read, and why.
     pub(crate) fn kept(&self) -> impl Iterator<Item = (u32, &'static str)> {
-        let why = |cell: &OnceLock<Converted>| match cell.get()? {
-            Converted::Kept(why) if !why.is_empty() => Some(*why),
+        let reason = |cell: &OnceLock<Converted>| match cell.get()? {
+            Converted::Kept(reason) if !reason.is_empty() => Some(*reason),
             _ => None,
         };
-        self.entries.iter().zip(&self.files).filter_map(move |(entry, cell)| Some((*entry, why(cell)?)))
+        self.entries.iter().zip(&self.files).filter_map(move |(entry, cell)| Some((*entry, reason(cell)?)))
     }
 }
 

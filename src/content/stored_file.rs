@@ -228,17 +228,17 @@ impl<'s> StoredFile<'s> {
 
     /// Why a texture is shown as it is stored, although another form was asked for; `None` if it is not, or
     /// if its header was not read yet.
-    pub fn why_kept(&self) -> Option<&'static str> {
+    pub fn kept_reason(&self) -> Option<&'static str> {
         match self.origin {
-            Origin::Archived(_, Form::Texture(file)) => file.why_kept(),
+            Origin::Archived(_, Form::Texture(file)) => file.kept_reason(),
             _ => None,
         }
     }
 
-    /// Like [`Self::why_kept`], but only for the first such texture of an archive, for the log.
+    /// Like [`Self::kept_reason`], but only for the first such texture of an archive, for the log.
     pub fn take_kept(&self) -> Option<&'static str> {
-        let why = self.why_kept()?;
-        self.plain()?.archive.tables.converted().is_first_kept().then_some(why)
+        let reason = self.kept_reason()?;
+        self.plain()?.archive.tables.converted().is_first_kept().then_some(reason)
     }
 
     /// The packed extents that begin at or after `offset` bytes and are worth decoding ahead, with their

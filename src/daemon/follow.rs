@@ -315,7 +315,7 @@ impl Follower {
             log::warn!(
                 "cannot watch {}: {}; checking every {POLLING_INTERVAL} seconds instead",
                 count(unwatched, "folder"),
-                self.why_unwatched()
+                self.unwatched_reason()
             );
         }
         if unwatched > 0 {
@@ -336,12 +336,12 @@ impl Follower {
     }
 
     /// Why folders have no watch; empty if all have one.
-    fn why_unwatched(&self) -> String {
+    fn unwatched_reason(&self) -> String {
         self.watcher.shortage().map_or_else(String::new, |shortage| shortage.to_string())
     }
 
     /// Why no folder can have a watch; `None` if that is not so. It is known before the mount.
-    pub(crate) fn why_no_watches(&self) -> Option<String> {
+    pub(crate) fn no_watches_reason(&self) -> Option<String> {
         let shortage = self.watcher.shortage().filter(|_| self.is_watching)?;
         Some(format!(
             "changes show up within {POLLING_INTERVAL} seconds, because no folder can be watched: {shortage}"
@@ -352,7 +352,7 @@ impl Follower {
     /// changed in a folder between its last check and its watch is read.
     fn record_watches(&self, fs: &Arc<FileSystem>, opening_began: SystemTime) -> usize {
         let ((watched, used, unwatched), folders) = (self.watcher.counts(), self.watcher.unwatched());
-        fs.record_watches((watched, used), folders.into_iter().collect(), self.why_unwatched());
+        fs.record_watches((watched, used), folders.into_iter().collect(), self.unwatched_reason());
         self.record_watched_links(fs);
         let changed = self.polling.lock().begin(&self.watcher, opening_began);
         if !changed.is_empty() {

@@ -101,7 +101,7 @@ fn start_thread(target: LogTarget) -> Result<LogThread, Failure> {
 /// Opens a log file. Root follows no link that another user can have made, because a log may contain names of
 /// that user's choice.
 fn open_file(path: &Path) -> Result<File, Failure> {
-    let refused = |why: &str| Failure::new(Exit::Io, format!("--log-file {}: {why}", path.shown()));
+    let refused = |reason: &str| Failure::new(Exit::Io, format!("--log-file {}: {reason}", path.shown()));
     // Writing to a pipe without a reader would end the daemon.
     let pipe = "it is a pipe; give a file, or use --foreground, which logs to standard error";
     let failed = |error: &io::Error| refused(&missing_parent(path).unwrap_or_else(|| error.to_string()));

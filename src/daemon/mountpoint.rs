@@ -307,8 +307,8 @@ fn is_empty(folder: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-fn refused(path: &Path, why: &str) -> Failure {
-    Failure::new(Exit::CannotCreate, format!("cannot mount on {}: {why}", path.shown()))
+fn refused(path: &Path, reason: &str) -> Failure {
+    Failure::new(Exit::CannotCreate, format!("cannot mount on {}: {reason}", path.shown()))
 }
 
 fn unusable(path: &Path, error: &io::Error) -> Failure {

@@ -90,7 +90,7 @@ impl Service<'_> {
         let follower = Follower::new(&fs, self.reopening, signal);
         let is_static = self.is_static || overlay.is_some();
         let follower = if is_static { follower.without_watching() } else { follower };
-        let odd = follower.why_no_watches().map(|why| format!("odd: {why}\n"));
+        let odd = follower.no_watches_reason().map(|reason| format!("odd: {reason}\n"));
         let report = &(report.to_owned() + &odd.unwrap_or_default());
         if overlay.is_some() {
             fs.record_watches((0, 0), HashSet::new(), String::new());
@@ -107,8 +107,8 @@ impl Service<'_> {
         log.into_iter().for_each(logging::set);
         if let Err(error) = reported {
             session.take_back();
-            let why = "because the command that started the daemon cannot be notified that it is ready";
-            return Err(Failure::new(Exit::Io, format!("unmounted again, {why}: {error}")));
+            let reason = "because the command that started the daemon cannot be notified that it is ready";
+            return Err(Failure::new(Exit::Io, format!("unmounted again, {reason}: {error}")));
         }
         // The layers of an overlay must not change, so the daemon does not follow the disk.
         if overlay.is_none()

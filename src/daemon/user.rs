@@ -54,8 +54,8 @@ impl User {
 fn ask(program: Program) -> Result<String, Failure> {
     let output: io::Result<Option<Output>> = program.output_within(USERS_TIME);
     let output = output.and_then(|it| it.ok_or_else(|| io::ErrorKind::TimedOut.into())).map_err(|error| {
-        let why = reason_not_started(&error);
-        Failure::new(Exit::Unavailable, format!("cannot ask for users with getent and id: {why}"))
+        let reason = reason_not_started(&error);
+        Failure::new(Exit::Unavailable, format!("cannot ask for users with getent and id: {reason}"))
     })?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

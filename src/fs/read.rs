@@ -121,9 +121,9 @@ impl ReadTarget {
         if let Some(error) = file.take_salvaged() {
             log::warn!("{}: {error}; it is served because of --salvage", view.path_of(node, entry));
         }
-        if let Some(why) = file.take_kept() {
+        if let Some(reason) = file.take_kept() {
             let path = view.path_of(node, entry);
-            log::warn!("{path}: the texture stays as it is: {why}; `bsafs status` counts such textures");
+            log::warn!("{path}: the texture stays as it is: {reason}; `bsafs status` counts such textures");
         }
         Ok(bytes)
     }

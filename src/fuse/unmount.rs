@@ -101,7 +101,7 @@ fn refused(mounted: &MountEntry, errno: Errno) -> MountError {
 /// does not follow a link at the end of the path.
 fn unmount_by_helper(mountpoint: &Path, lazily: bool) -> Result<(), MountError> {
     let helper = Program::installed(HELPER).arg("-u").args(lazily.then_some("-z")).arg("--").arg(mountpoint);
-    let refused = |cause| MountError::Kernel(mountpoint.to_owned(), cause);
+    let refused = |reason| MountError::Kernel(mountpoint.to_owned(), reason);
     let output = helper.output_within(HELPER_TIME);
     let output = output.map_err(|error| MountError::not_started(mountpoint, error))?;
     let output = output.ok_or_else(|| refused(io::ErrorKind::TimedOut.into()))?;

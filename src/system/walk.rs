@@ -338,7 +338,7 @@ impl std::error::Error for OfOthers {}
 
 /// Whether a path was not followed because another user could redirect it.
 pub(crate) fn is_redirected(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|cause| cause.is::<OfOthers>())
+    error.get_ref().is_some_and(|reason| reason.is::<OfOthers>())
 }
 
 /// Root's answer at a place that another user can change.

@@ -276,7 +276,7 @@ impl VfsFile {
         if self.opened.archive_options.textures.is_pixels() && self.layer().is_folder() && is_texture() {
             Some(LOOSE)
         } else {
-            self.stored().why_kept()
+            self.stored().kept_reason()
         }
     }
 

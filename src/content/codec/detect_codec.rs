@@ -34,7 +34,7 @@ pub(super) fn decode_other(
             Ok(None | Some(Quirk::Trailing)) => return Some(Ok(Some(Quirk::Other(codec)))),
             Err(suspect @ DecodeError::Suspect(_)) => return Some(Err(suspect)),
             Ok(_) => {}
-            Err(why) => error = Some(Err(why)),
+            Err(reason) => error = Some(Err(reason)),
         }
     }
     // XMem has no end, and no size that is too small: nothing else is proved against it.

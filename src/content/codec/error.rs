@@ -111,9 +111,9 @@ pub(super) fn ends_early(stream: &str, decoded: usize, out: &[u8]) -> DecodeErro
 
 /// The error of a stream that contradicts itself. [`DecodeError::Suspect`] if the contradiction is after the
 /// last byte of `out`, otherwise [`DecodeError::Corrupt`].
-pub(super) fn damaged(stream: &str, decoded: usize, out: &[u8], why: impl fmt::Display) -> DecodeError {
+pub(super) fn damaged(stream: &str, decoded: usize, out: &[u8], reason: impl fmt::Display) -> DecodeError {
     let size = out.len();
-    let what = format!("the {stream} is damaged after {decoded} of {size} bytes: {why}");
+    let what = format!("the {stream} is damaged after {decoded} of {size} bytes: {reason}");
     if decoded < size { DecodeError::Corrupt(what) } else { DecodeError::Suspect(what) }
 }
 

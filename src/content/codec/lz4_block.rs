@@ -24,9 +24,9 @@ fn decode(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, DecodeError> {
             "the LZ4 block unpacks to more than the declared {} bytes",
             out.len()
         ))),
-        Err(why) => {
+        Err(reason) => {
             let len = decode_part(packed, out, 0, 0).unwrap_or_else(|damage| damage.at);
-            Err(damaged(STREAM, len, out, why))
+            Err(damaged(STREAM, len, out, reason))
         }
     }
 }

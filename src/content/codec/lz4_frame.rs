@@ -306,7 +306,7 @@ impl<'a, 'o> Frames<'a, 'o> {
                 // `lz4_flex` does not report how far it got. The block is decoded again below, as
                 // far as there is room.
                 Err(DecompressError::OutputTooSmall { .. }) if limit == room => {}
-                Err(why) => return Err(self.damaged(why)),
+                Err(reason) => return Err(self.damaged(reason)),
             }
         }
         match decode_part(data, &mut self.out[..self.filled + limit], history, self.filled) {
@@ -332,8 +332,8 @@ impl<'a, 'o> Frames<'a, 'o> {
         self.array().map(|word| u32::from_le_bytes(*word))
     }
 
-    fn damaged(&self, why: impl std::fmt::Display) -> WalkEnd {
-        WalkEnd::Damaged(damaged(STREAM, self.filled, self.out, why))
+    fn damaged(&self, reason: impl std::fmt::Display) -> WalkEnd {
+        WalkEnd::Damaged(damaged(STREAM, self.filled, self.out, reason))
     }
 }
 

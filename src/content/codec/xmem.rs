@@ -116,7 +116,8 @@ fn fill<'a>(packed: &'a [u8], out: &mut [u8]) -> Result<Filled<'a>, DecodeError>
         if size > BLOCK {
             return Err(damaged(STREAM, end.len, out, "a block is larger than 32 KiB"));
         }
-        let bytes = unpack(&mut state, block, size).map_err(|why| damaged(STREAM, end.len, out, why))?;
+        let bytes =
+            unpack(&mut state, block, size).map_err(|reason| damaged(STREAM, end.len, out, reason))?;
         let len = bytes.len().min(out.len() - end.len);
         out[end.len..end.len + len].copy_from_slice(&bytes[..len]);
         end = Filled { len: end.len + len, is_longer: len < bytes.len(), rest };
@@ -134,7 +135,7 @@ fn unpack<'a>(state: &'a mut Lzxd, block: &[u8], size: usize) -> Result<&'a [u8]
         state.decompress_next(block, size)
     });
     match catch_unwind(decode) {
-        Ok(result) => result.map_err(|why| why.to_string()),
+        Ok(result) => result.map_err(|reason| reason.to_string()),
         Err(_) => Err("the data refers to bytes before its start".into()),
     }
 }

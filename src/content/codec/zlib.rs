@@ -96,7 +96,7 @@ fn decode_prefix(packed: &[u8], out: &mut [u8]) -> Result<usize, DecodeError> {
     PIECES.with_borrow_mut(|pieces| {
         pieces.reset(true);
         match inflate(pieces, packed, out) {
-            StreamEnd::Damaged { len, why } if len < out.len() => Err(damaged(STREAM, len, out, why)),
+            StreamEnd::Damaged { len, reason } if len < out.len() => Err(damaged(STREAM, len, out, reason)),
             StreamEnd::Damaged { len, .. } | StreamEnd::End { len } | StreamEnd::Open { len } => Ok(len),
         }
     })
@@ -127,12 +127,12 @@ fn decode_leniently(packed: &[u8], out: &mut [u8]) -> Result<Option<Quirk>, Deco
             StreamEnd::End { .. } => Ok(None),
             StreamEnd::Open { .. } if decoded > out.len() => Err(DecodeError::Suspect(unproven(STREAM, out))),
             StreamEnd::Open { .. } => Ok(Some(Quirk::Unended)),
-            StreamEnd::Damaged { why, .. } => Err(match packed[..taken].last_chunk::<CHECKSUM_LEN>() {
-                Some(stored) if why.contains("data check") && decoded == out.len() => {
+            StreamEnd::Damaged { reason, .. } => Err(match packed[..taken].last_chunk::<CHECKSUM_LEN>() {
+                Some(stored) if reason.contains("data check") && decoded == out.len() => {
                     let (stored, computed) = (u32::from_be_bytes(*stored), adler32(out));
                     DecodeError::Suspect(contradiction(STREAM, "Adler-32", 8, stored, computed))
                 }
-                _ => damaged(STREAM, decoded, out, why),
+                _ => damaged(STREAM, decoded, out, reason),
             }),
         }
     })
@@ -163,7 +163,7 @@ enum StreamEnd {
     /// Decoding stopped at the end of the input or of the buffer.
     Open { len: usize },
     /// Decoding stopped at invalid data.
-    Damaged { len: usize, why: String },
+    Damaged { len: usize, reason: String },
 }
 
 /// Decodes until the stream ends or makes no progress.
@@ -181,8 +181,8 @@ fn inflate(pieces: &mut Decompress, packed: &[u8], out: &mut [u8]) -> StreamEnd 
             Ok(_) if more_in == 0 && more_out == 0 => return StreamEnd::Open { len },
             Ok(_) => {}
             Err(error) => {
-                let why = error.message().unwrap_or("it cannot be decoded").to_owned();
-                return StreamEnd::Damaged { len, why };
+                let reason = error.message().unwrap_or("it cannot be decoded").to_owned();
+                return StreamEnd::Damaged { len, reason };
             }
         }
     }

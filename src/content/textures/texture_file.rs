@@ -97,9 +97,9 @@ impl<'s> TextureFile<'s> {
 
     /// Why the file is shown as it is stored, although another form was asked for; `None` if it is not, or
     /// if its header was not read yet.
-    pub(crate) fn why_kept(&self) -> Option<&'static str> {
+    pub(crate) fn kept_reason(&self) -> Option<&'static str> {
         match self.shown?.get()? {
-            Converted::Kept(why) if !why.is_empty() => Some(why),
+            Converted::Kept(reason) if !reason.is_empty() => Some(reason),
             _ => None,
         }
     }

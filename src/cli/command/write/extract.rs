@@ -408,7 +408,7 @@ impl Extract {
                 done.outcomes.push(self.write_as(folder, file, file.name(), None, is_full));
                 done.kept = match decoded {
                     Some((_, Err(why))) => Some(why),
-                    _ => file.why_kept(),
+                    _ => file.kept_reason(),
                 };
             }
         }
