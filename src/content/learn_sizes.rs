@@ -40,8 +40,8 @@ impl Store {
         self.learn_sizes_with_progress(ids, &|| ()).into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// Like [`Store::learn_sizes`], but calls `record_progress` after each read, and returns an error for each
-    /// loose file, each header and each group of near extents that cannot be read.
+    /// Like [`Store::learn_sizes`], but calls `record_progress` after each read, and returns an error for
+    /// each loose file, each header and each group of near extents that cannot be read.
     pub(crate) fn learn_sizes_with_progress(
         &self,
         ids: impl IntoIterator<Item = EntryId>,

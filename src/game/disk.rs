@@ -99,7 +99,7 @@ impl Disk {
 
     /// A disk that knows what this one does of mounts and folders. What is read through it is no part of what
     /// was read through this one.
-    pub(crate) fn fork(&self) -> Self {
+    pub(crate) fn with_own_reads(&self) -> Self {
         let (covered, foreign) = (self.covered.clone(), self.foreign.clone());
         Self { covered, foreign, listed: self.listed.clone(), ..Self::default() }
     }
@@ -502,12 +502,12 @@ mod tests {
         let of_first = disk.take_read().0;
         // Another listing would show the new name.
         fs::write(folder.join("B"), "").unwrap();
-        let fork = disk.fork();
-        assert_eq!((names(&disk), names(&fork)), (vec!["A".to_owned()], vec!["A".to_owned()]));
+        let other = disk.with_own_reads();
+        assert_eq!((names(&disk), names(&other)), (vec!["A".to_owned()], vec!["A".to_owned()]));
         assert_eq!(names(&Disk::beneath(Covered::default())), ["A", "B"], "a later plan lists it again");
         assert_eq!(disk.take_read().0, of_first);
         assert_eq!(of_first.folders, [folder.clone()].into());
-        assert_eq!(fork.into_read_set(), of_first);
+        assert_eq!(other.into_read_set(), of_first);
         // What could not be listed is not remembered.
         assert!(disk.names(&closed).is_err());
         fs::create_dir(&closed).unwrap();

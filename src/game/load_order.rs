@@ -119,7 +119,7 @@ impl<'a> LoadOrders<'a> {
     /// A note if a folder of loose files is the data folder of a game, or has a game in a subfolder.
     pub(crate) fn near(&self, folder: &Path) -> Option<Note> {
         // What is read here changes no plan, so a mount need not watch it.
-        let disk = &self.disk.fork();
+        let disk = &self.disk.with_own_reads();
         if !self.looked_nearby.borrow_mut().insert(disk.identity(folder)?) {
             return None;
         }

@@ -1,5 +1,5 @@
-//! Who can exchange what is in a folder, by its owner and its permissions, and whether the owner is true. These
-//! are the rules of all walks along a path: by descriptors (`walk.rs`), and by paths (`root_only.rs`).
+//! Who can exchange what is in a folder, by its owner and its permissions, and whether the owner is true.
+//! These are the rules of all walks along a path: by descriptors (`walk.rs`), and by paths (`root_only.rs`).
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! The one walk along a path, name by name, through links.
 //!
-//! By paths, it finds what is on the way, or where the links lead, and opens nothing: [`first_on_the_way`] and
-//! [`LinkWalk`]. Whether only root decides what a path leads to is asked in `root_only.rs`.
+//! By paths, it finds what is on the way, or where the links lead, and opens nothing: [`first_on_the_way`]
+//! and [`LinkWalk`]. Whether only root decides what a path leads to is asked in `root_only.rs`.
 //!
 //! By descriptors, it goes to what bsafs mounts on, writes to or unmounts: [`open_folder`], `place.rs` and
 //! `output_place.rs`. Another user may own a folder on the way, and exchange what is in it meanwhile. So each
@@ -216,8 +216,8 @@ pub struct LinkWalk {
 impl LinkWalk {
     /// Follows the links in an absolute path.
     pub fn follow(&mut self, path: &Path, visit: &mut dyn FnMut(&Path, &OsStr)) -> PathBuf {
-        // Without `.` and superfluous slashes, so that what is left is the end of it. A path of more names has
-        // too many folders to look for each.
+        // Without `.` and superfluous slashes, so that what is left is the end of it. A path of more names
+        // has too many folders to look for each.
         let is_short = path.components().nth(NAMES_MAX as usize).is_none();
         let short: Option<PathBuf> = is_short.then(|| path.components().collect());
         let walk = short.as_deref().and_then(|path| self.begin(path));

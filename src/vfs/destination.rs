@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::library::Vfs;
-use crate::game::find::{Found, game_in};
+use crate::game::find::{Installations, game_in};
 use crate::game::{Disk, Environment, instance, is_data_folder};
 use crate::shown::{Shown, quoted};
 use crate::system::disk_id::DiskId;
@@ -150,7 +150,7 @@ const DEPTH_MAX: usize = 5;
 /// The folders of the instance of Mod Organizer that a folder is in, at most two folders above it. The folder
 /// of the mods is the first.
 fn instance_around(disk: &Disk, folder: &Path) -> Vec<(What, PathBuf)> {
-    let instance_in = |it: &Path| instance(disk, it, &Environment::of_process(), &Found::default());
+    let instance_in = |it: &Path| instance(disk, it, &Environment::of_process(), &Installations::default());
     let folders = folder.ancestors().take(3).find_map(instance_in).map(|it| it.folders).unwrap_or_default();
     let kinds = [What::Mods].into_iter().chain(std::iter::repeat(What::Manager));
     kinds.zip(folders).collect()

@@ -271,7 +271,7 @@ impl VfsFile {
 
     /// Why a texture is shown as it is stored, although another form was asked for; `None` if it is not, or
     /// if its header was not read yet.
-    pub fn why_kept(&self) -> Option<&'static str> {
+    pub fn kept_reason(&self) -> Option<&'static str> {
         let is_texture = || is_dds(self.name());
         if self.opened.archive_options.textures.is_pixels() && self.layer().is_folder() && is_texture() {
             Some(LOOSE)

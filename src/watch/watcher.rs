@@ -87,8 +87,8 @@ struct LastUse {
     changed: u64,
 }
 
-/// Which of two folders keeps a watch: the one that is more important ([`WatchedFolder::importance`]), or else the
-/// one that programs used last.
+/// Which of two folders keeps a watch: the one that is more important ([`WatchedFolder::importance`]), or else
+/// the one that programs used last.
 type Rank = (u8, LastUse);
 
 /// In which order folders get watches, and lose them.
@@ -548,8 +548,8 @@ impl WatchTables {
         }
     }
 
-    /// Adds a folder to the order in which watches move. Call [`WatchTables::unrank`] before anything changes on
-    /// which that depends.
+    /// Adds a folder to the order in which watches move. Call [`WatchTables::unrank`] before anything changes
+    /// on which that depends.
     fn rank(&mut self, folder: &FolderPath) {
         let Some(it) = self.folders.get(folder) else { return };
         self.used += usize::from(it.watch.is_some() && it.last.used > 0);
