@@ -87,8 +87,8 @@ struct LastUse {
     changed: u64,
 }
 
-/// Which of two folders keeps a watch: the one that is more important ([`WatchedFolder::importance`]), or else
-/// the one that programs used last.
+/// Which of two folders keeps a watch: the one that is more important ([`WatchedFolder::importance`]), or
+/// else the one that programs used last.
 type Rank = (u8, LastUse);
 
 /// In which order folders get watches, and lose them.
