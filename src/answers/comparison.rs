@@ -171,37 +171,6 @@ impl Write for Hashing {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::vfs::file::tests::names_of_one_extent;
-
-    #[test]
-    fn bytes_that_several_names_share_are_read_once() {
-        let (_dir, path, files) = names_of_one_extent(&["a.txt", "b.txt"], &[1; 1 << 17]);
-        let (_dir, _, others) = names_of_one_extent(&["a.txt", "b.txt"], &[1; 1 << 17]);
-        let (_dir, _, short) = names_of_one_extent(&["a.txt", "b.txt"], &[1; 10]);
-        let digests = Digests::default();
-        assert_eq!(compare(&files[0], &others, &digests), [Compared::Equal, Compared::Equal]);
-        // Nothing is left to read.
-        std::fs::write(path, "").expect("cannot write");
-        assert_eq!(compare(&files[1], &others, &digests), [Compared::Equal, Compared::Equal]);
-        assert!(matches!(compare(&files[1], &others, &Digests::default())[0], Compared::Unreadable(_)));
-        assert_eq!(files[0].bytes_key(), files[1].bytes_key());
-        assert_ne!(files[0].bytes_key(), others[0].bytes_key());
-        assert_eq!(short[0].bytes_key(), None);
-    }
-
-    #[test]
-    fn a_file_is_equal_to_itself_if_it_can_be_read() {
-        let (_dir, path, files) = names_of_one_extent(&["a.txt"], &[1; 10]);
-        let itself = [files[0].clone()];
-        assert_eq!(compare(&files[0], &itself, &Digests::default()), [Compared::Equal]);
-        std::fs::write(path, "").expect("cannot write");
-        assert!(matches!(compare(&files[0], &itself, &Digests::default())[0], Compared::Unreadable(_)));
-    }
-}
-
 // Files that several layers contain: which copy wins, which are hidden, and whether those are equal.
 
 /// A file that several layers contain.
@@ -772,5 +741,36 @@ impl Vfs {
         let changes = self.diff(&vfs, Comparing::Sizes).into_iter().filter(|it| !it.is_equal()).collect();
         let kept = kept.into_iter().filter(|it| it.handling != Handling::Gone).map(|it| it.what()).collect();
         Ok(Reopened { vfs, changes, kept })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vfs::file::tests::names_of_one_extent;
+
+    #[test]
+    fn bytes_that_several_names_share_are_read_once() {
+        let (_dir, path, files) = names_of_one_extent(&["a.txt", "b.txt"], &[1; 1 << 17]);
+        let (_dir, _, others) = names_of_one_extent(&["a.txt", "b.txt"], &[1; 1 << 17]);
+        let (_dir, _, short) = names_of_one_extent(&["a.txt", "b.txt"], &[1; 10]);
+        let digests = Digests::default();
+        assert_eq!(compare(&files[0], &others, &digests), [Compared::Equal, Compared::Equal]);
+        // Nothing is left to read.
+        std::fs::write(path, "").expect("cannot write");
+        assert_eq!(compare(&files[1], &others, &digests), [Compared::Equal, Compared::Equal]);
+        assert!(matches!(compare(&files[1], &others, &Digests::default())[0], Compared::Unreadable(_)));
+        assert_eq!(files[0].bytes_key(), files[1].bytes_key());
+        assert_ne!(files[0].bytes_key(), others[0].bytes_key());
+        assert_eq!(short[0].bytes_key(), None);
+    }
+
+    #[test]
+    fn a_file_is_equal_to_itself_if_it_can_be_read() {
+        let (_dir, path, files) = names_of_one_extent(&["a.txt"], &[1; 10]);
+        let itself = [files[0].clone()];
+        assert_eq!(compare(&files[0], &itself, &Digests::default()), [Compared::Equal]);
+        std::fs::write(path, "").expect("cannot write");
+        assert!(matches!(compare(&files[0], &itself, &Digests::default())[0], Compared::Unreadable(_)));
     }
 }
