@@ -1,9 +1,9 @@
 //! The one walk along a path, name by name, through links.
 //!
-//! By paths, it finds what is on the way, or where the links lead, and opens nothing: [`first_on_the_way`]
-//! and [`LinkWalk`]. Whether only root decides what a path leads to is asked in `root_only.rs`.
+//! By paths, it finds what is on the way, or where the links lead, and opens nothing: `first_on_the_way`
+//! and `LinkWalk`. Whether only root decides what a path leads to is asked in `root_only.rs`.
 //!
-//! By descriptors, it goes to what bsafs mounts on, writes to or unmounts: [`open_folder`], `place.rs` and
+//! By descriptors, it goes to what bsafs mounts on, writes to or unmounts: `open_folder`, `place.rs` and
 //! `output_place.rs`. Another user may own a folder on the way, and exchange what is in it meanwhile. So each
 //! folder is held by its descriptor. A link counts only if no other user can have put it there: root follows
 //! only its own links in folders that only root can change, other users follow their own and those of root.
