@@ -267,7 +267,7 @@ pub(crate) fn near(vfs: &Vfs, path: &[u8]) -> Option<Near> {
     let folders = parts.get(1..parts.len().saturating_sub(1)).unwrap_or_default();
     let mut near = Near { path: path.clone(), folder: None, naming: Vec::new(), unread: None };
     let mut places = Vec::new();
-    if let Some(at) = folders.iter().position(|it| is_plugin(it)) {
+    if let Some(at) = folders.iter().position(is_plugin) {
         let face = folders[..=at].join("/").to_ascii_lowercase().replace("/facetint/", "/facegeom/");
         places.push(face);
     }

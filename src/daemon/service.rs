@@ -130,7 +130,9 @@ impl Service<'_> {
         }
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
         let edit = overlay.as_ref().map(Overlay::edit_folder);
-        losses.iter().for_each(|losses| losses.report());
+        if let Some(losses) = &losses {
+            losses.report();
+        }
         if let Some(summary) = edit.and_then(overlay::summary) {
             log::info!(target: logging::NEWS, "{summary}");
         }

@@ -193,7 +193,7 @@ fn links_to_one_file_are_packed_as_copies_of_it_are() {
         let dir = with_files(&[("textures/b.dds", &texture), ("textures/m.dds", &text(2, 100_000))]);
         for name in ["a", "c", "z"] {
             let (from, to) =
-                (dir.path("MyMod/textures/b.dds"), dir.path(&format!("MyMod/textures/{name}.dds")));
+                (dir.path("MyMod/textures/b.dds"), dir.path(format!("MyMod/textures/{name}.dds")));
             if is_linked { fs::hard_link(from, to).unwrap() } else { fs::write(to, &texture).unwrap() }
         }
         // With names embedded before the data, and without; as pieces, and as files.

@@ -79,7 +79,9 @@ fn a_deleted_file_or_folder_is_hidden_in_the_layers_below() {
             let is_there = dir.run(["list", "a.bsa", "mod", path]).code == 0;
             assert_eq!(is_there, expected.contains(&path), "{mark}, {path}");
         }
-        hidden.iter().for_each(|path| check_why(&dir, path, mark));
+        for path in hidden.iter() {
+            check_why(&dir, path, mark);
+        }
         assert_eq!(dir.run(["list", "mod"]).success(), "textures/new.dds\n", "{mark}");
         dir.run(["extract", "mod", "-C", "out"]).success();
         let written: Vec<_> =

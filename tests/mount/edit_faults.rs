@@ -135,7 +135,8 @@ impl World {
         let ended = self.bsafs(&["umount", "mnt"]);
         let is_untold = |(_, name): &&(&str, String)| {
             let file = name.rsplit('/').next().unwrap();
-            !self.is_complete(name) && !(ended.code == 74 && ended.err.contains(file))
+            let is_named = ended.code == 74 && ended.err.contains(file);
+            !(self.is_complete(name) || is_named)
         };
         let untold = said.iter().filter(is_untold);
         untold.map(|(how, _)| format!("{fault}, {how}: {ended:?}")).collect()

@@ -349,8 +349,8 @@ impl<'a> Inquiry<'a> {
     /// What became of each copy of a path that the tree does not have, the most probable first. A place is
     /// searched only when its turn comes.
     pub(super) fn outside(&self, path: &str) -> impl Iterator<Item = Cause> {
-        let searches: [&dyn Fn(&Self, &str) -> Vec<Cause>; 3] =
-            [&Self::deleted, &Self::in_archives, &Self::not_deployed];
+        let searches: [fn(&Self, &str) -> Vec<Cause>; 3] =
+            [Self::deleted, Self::in_archives, Self::not_deployed];
         let before = searches.into_iter().flat_map(move |search| search(self, path));
         before.chain(self.in_mods_off(path)).chain(once_with(|| self.in_folders(path)).flatten())
     }

@@ -27,7 +27,7 @@ use crate::game::{
     Deployments, Disk, Environment, FoundInstance, LayerKind, MO2_INI, OrderLayer, find_instances,
 };
 use crate::shown::{Shown, quoted};
-use crate::system::mountinfo;
+use crate::system::mountinfo::{self, MountEntry};
 use crate::system::text::count;
 use crate::vfs::Vfs;
 use crate::vfs::sources::profile::{SourceSet, is_game};
@@ -511,10 +511,9 @@ fn in_mount(path: &Path) -> Option<(PathBuf, String)> {
     }
     let path = plain;
     let mounts = mountinfo::mounts();
-    let around = mounts.iter().rev().filter(|it| match it.is_bsafs() {
-        true => it.is_whole(),
-        false => beneath(it, &mounts).next().is_some(),
-    });
+    let is_ours =
+        |it: &&MountEntry| if it.is_bsafs() { it.is_whole() } else { beneath(it, &mounts).next().is_some() };
+    let around = mounts.iter().rev().filter(is_ours);
     let found = around.into_iter().find(|it| path.starts_with(&it.mountpoint))?;
     let within = path.strip_prefix(&found.mountpoint).ok()?.to_string_lossy().into_owned();
     Some((found.mountpoint.clone(), within))

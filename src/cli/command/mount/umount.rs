@@ -162,7 +162,9 @@ impl Umount {
         let ended = overlay.as_ref().unwrap_or(mounted);
         let losses = losses.map(|it| Failure::new(Exit::Io, format!("{}: {it}", ended.mountpoint.shown())));
         unmount_free(ended, self.lazy).map_err(|error| {
-            losses.iter().for_each(|losses| logger::print_error(&losses.what));
+            if let Some(losses) = &losses {
+                logger::print_error(&losses.what);
+            }
             let advice = if self.lazy { String::new() } else { advice(ended, &error) };
             let exit = match error {
                 MountError::Hindered(..) => Exit::NoPermission,
