@@ -186,7 +186,9 @@ impl Parts {
     }
 
     fn is_read_from_archives(&self) -> bool {
-        self.kind.is_some_and(|kind| kind.reader == OpenedBy::Archive && kind.what != What::Document)
+        let is_of_game = |what| !matches!(what, What::Document | What::Sound | What::Text);
+        ends(&self.path, &["txt"])
+            || self.kind.is_some_and(|kind| kind.reader == OpenedBy::Archive && is_of_game(kind.what))
     }
 
     /// Who opens the file, by its ending, its folder at the top, and what tools search for deeper.

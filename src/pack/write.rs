@@ -354,7 +354,9 @@ impl Plan {
             {
                 idle.push(mark);
             }
-            let Some(by) = endings.iter().find_map(|ending| name.strip_suffix(ending)) else { continue };
+            let Some(by) = endings.iter().rev().find_map(|ending| name.strip_suffix(ending)) else {
+                continue;
+            };
             let is_needed = |ending: &&str| folder.join(format!("{by}{ending}")).exists();
             let plugin = dummy_name(by, &self.options);
             let is_ours = |bytes: Vec<u8>| is_dummy(&bytes, &self.options);
