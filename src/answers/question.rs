@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::game::caseless::same;
 use crate::game::{DeploymentList, Disk, LayerKind, drive_root, is_known_folder};
-use crate::kinds::{KINDS, PEX, SCRIPTS, kind_of};
+use crate::kinds::{INTERFACE, KINDS, PEX, SCRIPTS, kind_of};
 use crate::system::text::from_uri;
 use crate::vfs::file::{VfsFile, VfsLayer};
 use crate::vfs::library::{Vfs, VfsEntry, VfsFolder};
@@ -257,7 +257,8 @@ pub(crate) fn find(vfs: &Vfs, question: &Question) -> Result<VfsFile, Vec<String
         }
     }
     // Some folders are in others, too: `textures/interface`.
-    let is_typed = top.is_some_and(|top| KINDS.iter().any(|kind| same(kind.folder, top)));
+    let is_typed =
+        top.is_some_and(|top| !same(top, INTERFACE) && KINDS.iter().any(|kind| same(kind.folder, top)));
     if let Some(file) = implied(text).filter(|_| !is_typed).and_then(|path| vfs.file(path)) {
         return Ok(file);
     }

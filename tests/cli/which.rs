@@ -31,6 +31,23 @@ fn which_answers_the_same_for_a_mount_and_for_its_sources() {
     drop(mount);
 }
 
+#[test]
+fn a_path_without_its_first_folders_is_found_also_if_it_begins_like_a_folder_of_the_game() {
+    let dir = TestDir::new();
+    let archive = Tes3::new().file("textures\\interface\\objects\\x.dds", b"x");
+    let archive = archive.file("meshes\\actors\\character\\animations\\list.txt", b"y");
+    let archive = archive.file("scripts\\source\\user\\my.psc", b"z");
+    dir.archive("a.bsa", &archive.build());
+    for (asked, found) in [
+        ("interface/objects/x.dds", "textures/interface/objects/x.dds"),
+        ("actors/character/animations/list.txt", "meshes/actors/character/animations/list.txt"),
+        ("source/user/my.psc", "scripts/source/user/my.psc"),
+    ] {
+        let which = dir.run(["which", "--in", "a.bsa", asked]);
+        assert!(which.out.contains(found), "{asked}: {which:?}");
+    }
+}
+
 /// Only the folders above a single path are walked, all folders for a list of paths.
 #[test]
 fn one_path_has_the_answer_that_it_has_among_all_paths() {

@@ -9,7 +9,7 @@ use super::load_order::FolderFilter;
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
 use crate::game::disk::Disk;
-use crate::kinds::{self, MESHES, ROOT, TEXTURES, TOP_FOLDERS, What, is_plugin};
+use crate::kinds::{self, MESHES, OpenedBy, ROOT, TEXTURES, TOP_FOLDERS, What, is_plugin};
 use crate::note::{Note, NoteCode};
 use crate::shown::Shown;
 
@@ -118,13 +118,16 @@ pub(crate) fn almost_folder(name: &str) -> Option<&'static str> {
     if is_known_folder(name) { None } else { read_folders().find(is_almost) }
 }
 
-/// Whether games or their extenders read a folder of this name in a data folder.
+/// Whether games or their extenders read a folder of this name in a data folder, and it is in no other place.
 pub(crate) fn is_known_folder(name: &str) -> bool {
     read_folders().any(|it| same(it, name))
 }
 
 fn read_folders() -> impl Iterator<Item = &'static str> {
-    TOP_FOLDERS.iter().filter(|folder| folder.is_read()).map(|folder| folder.name)
+    TOP_FOLDERS
+        .iter()
+        .filter(|folder| folder.is_sign || folder.reader == OpenedBy::Extender)
+        .map(|folder| folder.name)
 }
 
 /// The folder above those that games read, if a path has them below a folder that no game knows:
