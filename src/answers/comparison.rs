@@ -1,5 +1,6 @@
 //! Compares the bytes of files: first by size, then by digests of both, read in pieces.
 
+use std::cell::OnceCell;
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -403,30 +404,29 @@ impl Groups {
         let order = vfs.order();
         let prefixes: Vec<PathBuf> = order.installation.iter().flat_map(|it| it.prefix_folders()).collect();
         let is_one = |layer: &&VfsLayer| self.is_own[layer.number()] && !self.is_part(layer.number());
-        let mut found: Vec<(VfsFile, Option<OutsideCopy>)> = Vec::new();
+        let mut outside = OutsideCopies::new();
+        // Most games need no such set, and a large one has a million files.
+        let selected: OnceCell<HashSet<NodeId>> = OnceCell::new();
+        let is_selected = |file: &VfsFile| {
+            selected.get_or_init(|| files.iter().map(VfsFile::node).collect()).contains(&file.node())
+        };
         for layer in self.layers.iter().filter(is_one) {
             for (path, folder, name) in self.deployments.losing(layer.path(), &prefixes) {
-                let Some(file) = vfs.file(path) else { continue };
+                let Some(file) = vfs.file(path).filter(&is_selected) else { continue };
                 let group = self.of_mod(layer.number(), name);
-                found.push((file, Some(OutsideCopy { fate: Fate::Loses, folder, group })));
+                let copy = OutsideCopy { fate: Fate::Loses, folder, group };
+                outside.entry(file.node()).or_default().push(copy);
             }
         }
         for ignored in vfs.opened().ignored.iter().rev() {
             let folder = ignored.folder.path();
             let layer = self.layers.iter().position(|layer| layer.is_folder() && layer.path() == folder);
-            for file in ignored.paths().filter_map(|path| vfs.file(path)) {
+            for file in ignored.paths().filter_map(|path| vfs.file(path)).filter(&is_selected) {
                 let group = layer.map(|layer| self.of_path(self.lowest[layer], || file.path()));
                 let fate = Fate::Ignored;
                 let copy = group.map(|group| OutsideCopy { fate, folder: folder.to_owned(), group });
-                found.push((file, copy));
+                outside.entry(file.node()).or_default().extend(copy);
             }
-        }
-        // Most games need no such set, and a large one has a million files.
-        let is_needed = !found.is_empty();
-        let selected: HashSet<NodeId> = files.iter().filter(|_| is_needed).map(VfsFile::node).collect();
-        let mut outside = OutsideCopies::new();
-        for (file, copy) in found.into_iter().filter(|(file, _)| selected.contains(&file.node())) {
-            outside.entry(file.node()).or_default().extend(copy);
         }
         outside
     }

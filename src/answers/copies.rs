@@ -85,6 +85,13 @@ impl Deletions {
 impl Vfs {
     /// All copies of a path, the winner first.
     pub(crate) fn copies(&self, path: &[u8]) -> Vec<Copy> {
+        let mut copies = self.copies_there(path);
+        copies.extend(Deletions::of(self).copies(self, path));
+        copies
+    }
+
+    /// As [`Vfs::copies`], without those that a mark deletes.
+    pub(crate) fn copies_there(&self, path: &[u8]) -> Vec<Copy> {
         let place = |file: &VfsFile| file.layer().path().to_owned();
         let mut copies = Vec::new();
         if let Some(winner) = self.file(path) {
@@ -96,7 +103,6 @@ impl Vfs {
         let text = String::from_utf8_lossy(path);
         let ignored = self.opened().ignored_at(&text).map(Path::to_owned);
         copies.extend(ignored.map(|place| Copy { place, fate: CopyFate::Ignored }));
-        copies.extend(Deletions::of(self).copies(self, path));
         copies
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::copies::CopyFate;
+use super::copies::{Copy as PathCopy, CopyFate};
 use super::fate::out_of_place;
 use crate::note::Because;
 use crate::vfs::file::VfsFile;
@@ -131,9 +131,19 @@ impl Provenance {
 impl VfsFile {
     /// Where the file comes from.
     pub fn provenance(&self) -> Provenance {
+        self.provenance_of(Vfs::of(self.opened().clone()).copies(&self.path_bytes()))
+    }
+
+    /// As [`VfsFile::provenance`], without the copies that were deleted in a writable mount, which take time
+    /// to find.
+    pub(crate) fn brief_provenance(&self) -> Provenance {
+        self.provenance_of(Vfs::of(self.opened().clone()).copies_there(&self.path_bytes()))
+    }
+
+    fn provenance_of(&self, copies: Vec<PathCopy>) -> Provenance {
         let order = &self.opened().plan.order;
         let (mut hides, mut ignored, mut deleted) = (Vec::new(), Vec::new(), Vec::new());
-        for copy in Vfs::of(self.opened().clone()).copies(&self.path_bytes()) {
+        for copy in copies {
             let folder = copy.place.to_string_lossy().into_owned();
             match &copy.fate {
                 CopyFate::Wins => {}

@@ -14,7 +14,6 @@ use crate::answers::unseen::reported;
 use crate::note::summaries;
 use crate::system::clock::unix_seconds;
 use crate::tree::Ino;
-use crate::vfs::VfsFile;
 
 /// Replaces the text about the last reload for users who may not know the paths of the sources.
 const PRIVATE: &str = "only root and the user who mounted may know what it changed";
@@ -57,7 +56,7 @@ impl View {
                 let (file, number) = which(ino);
                 let node = self.inode(file)?.node.ok_or(Error::Invalid)?;
                 let file = self.vfs().file_of(node).ok_or(Error::Invalid)?;
-                page(self.provenance_for(caller, &file).to_json(), number).ok_or(Error::NoNode)
+                page(self.provenance_for(caller, file.provenance()).to_json(), number).ok_or(Error::NoNode)
             }
             _ => {
                 let number = sources_page(ino).ok_or(Error::Invalid)?;
@@ -102,8 +101,7 @@ impl View {
     }
 
     /// Where a file comes from, as far as the caller may know.
-    pub(super) fn provenance_for(&self, caller: Caller, file: &VfsFile) -> Provenance {
-        let provenance = file.provenance();
+    pub(super) fn provenance_for(&self, caller: Caller, provenance: Provenance) -> Provenance {
         if self.may_know_paths(caller) { provenance } else { provenance.with_names_only() }
     }
 

@@ -45,7 +45,8 @@ impl View {
             .and_then(|name| name.strip_prefix(PREFIX))
             .ok_or(Error::NoXattr)?;
         let (_, value) = XATTRS.iter().find(|(known, _)| *known == name).ok_or(Error::NoXattr)?;
-        let provenance = self.provenance_for(caller(), &self.file(ino).ok_or(Error::NoXattr)?);
+        let provenance = self.file(ino).ok_or(Error::NoXattr)?.brief_provenance();
+        let provenance = self.provenance_for(caller(), provenance);
         let mut value = value(&provenance).ok_or(Error::NoXattr)?.into_bytes();
         value.truncate(VALUE_MAX);
         Ok(value)
@@ -53,7 +54,7 @@ impl View {
 
     /// The names of a file's extended attributes, each followed by a NUL. Folders have none.
     pub fn xattr_names(&self, ino: Ino) -> Vec<u8> {
-        let Some(provenance) = self.file(ino).map(|file| file.provenance()) else { return Vec::new() };
+        let Some(provenance) = self.file(ino).map(|file| file.brief_provenance()) else { return Vec::new() };
         let present = XATTRS.iter().filter(|(_, value)| value(&provenance).is_some());
         present.flat_map(|(name, _)| format!("{PREFIX}{name}\0").into_bytes()).collect()
     }
