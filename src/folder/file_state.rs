@@ -3,12 +3,12 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::{AtFlags, Statx, StatxFlags, StatxTimestamp};
+use rustix::fs::{AtFlags, FileType, Statx, StatxFlags, StatxTimestamp, statx};
 use rustix::io::Errno;
 use twox_hash::XxHash3_64;
 
@@ -250,6 +250,13 @@ pub(super) fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> io::Resu
         }
     }
     Ok(read)
+}
+
+/// The type of an entry, if the listing does not have it.
+pub(super) fn kind_of(fd: &OwnedFd, name: &[u8]) -> Result<FileType, Errno> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
+    let stat = statx(fd, name, flags, StatxFlags::TYPE)?;
+    Ok(FileType::from_raw_mode(stat.stx_mode.into()))
 }
 
 #[cfg(test)]

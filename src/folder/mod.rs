@@ -46,3 +46,4 @@ pub use open_files::OpenFiles;
 pub use scan::{ScanChanges, Scans, scan, scan_again};
 pub use stored_changes::{EditedFile, StoredChanges};
 pub use whiteouts::{MARKED, deleted_by};
+pub(crate) use whiteouts::{may_have_marks, record_edited};

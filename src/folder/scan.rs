@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use rustix::process::Uid;
 
 use super::error::ScanError;
-use super::file_state::{FileTime, stat_of};
+use super::file_state::{FileTime, kind_of, stat_of};
 use super::filter::Filter;
 use super::location::{BaseFolder, Locations};
 use super::loose_folder::{FolderScan, LooseFolder};
@@ -557,13 +557,6 @@ fn open_link(fd: &OwnedFd, name: &[u8], path: &Path) -> Result<OwnedFd, Errno> {
         Some(path) => rustix::fs::open(path, flags, Mode::empty()),
         None => rustix::fs::openat2(fd, name, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS),
     }
-}
-
-/// The type of an entry, if the listing does not have it.
-pub(super) fn kind_of(fd: &OwnedFd, name: &[u8]) -> Result<FileType, Errno> {
-    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
-    let stat = rustix::fs::statx(fd, name, flags, StatxFlags::TYPE)?;
-    Ok(FileType::from_raw_mode(stat.stx_mode.into()))
 }
 
 fn number(index: usize) -> Result<u32, ScanError> {

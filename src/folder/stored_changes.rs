@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use rustix::fs::{Dir, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 
-use super::scan::kind_of;
+use super::file_state::kind_of;
 use super::whiteouts::Mark;
 use crate::limits::CHANGES_COUNTED_MAX;
 

@@ -6,8 +6,13 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Statx, StatxFlags, fgetxattr, flistxattr, open, statat};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, Statx, StatxFlags, XattrFlags, fgetxattr, flistxattr, fsetxattr,
+    open, openat, statat,
+};
 use rustix::io::Errno;
+
+use super::file_state::kind_of;
 
 /// The start of the names of marks that are files. aufs introduced them, and fuse-overlayfs writes them if it
 /// may not make devices.
@@ -54,6 +59,39 @@ impl<'a> Mark<'a> {
             deleted => Some(Self::Deleted(deleted)),
         }
     }
+}
+
+/// The attribute of a folder that receives the changes of a writable mount.
+const EDITED: &str = "user.bsafs.edited";
+
+/// Records in a folder that it receives the changes of a writable mount, if its disk keeps attributes.
+pub(crate) fn record_edited(folder: impl AsFd) {
+    // The folder may be open only as a place. It can be used without the attribute.
+    let opened = openat(folder, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+    let _ = opened.and_then(|folder| fsetxattr(folder, EDITED, b"y", XattrFlags::empty()));
+}
+
+/// Whether there may be marks in a folder: it received the changes of a writable mount, or a mark is directly
+/// in it. The folder is not walked.
+pub(crate) fn may_have_marks(folder: &Path) -> bool {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(folder) = open(folder, flags, Mode::empty()) else { return false };
+    let mut value = [0; 1];
+    match fgetxattr(&folder, EDITED, &mut value[..]) {
+        Err(Errno::NODATA) => {}
+        // The disk may keep no attributes.
+        Ok(_) | Err(_) => return true,
+    }
+    let Ok(listing) = Dir::read_from(&folder) else { return false };
+    is_opaque(&folder)
+        || listing.flatten().any(|entry| {
+            let name = entry.file_name().to_bytes();
+            let kind = match entry.file_type() {
+                FileType::Unknown => kind_of(&folder, name).unwrap_or(FileType::Unknown),
+                kind => kind,
+            };
+            Mark::of(&folder, name, kind).is_some()
+        })
 }
 
 /// The path that a mark on the disk deletes: another name in its folder, or the folder itself if that

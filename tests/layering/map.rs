@@ -9,7 +9,7 @@ fn every_file_and_function_that_the_map_names_exists() {
     let map = fs::read_to_string(root().join("src/ARCHITECTURE.md")).unwrap();
     // Without the drawing and code.
     let prose: String = map.split("```").step_by(2).collect();
-    let code: String = sources().into_iter().map(|(_, text)| text).collect();
+    let code: String = sources().into_values().collect();
     let exists = |name: &str| {
         let is_path = name.contains('/') || name.ends_with(".rs") || name.ends_with(".md");
         let is_word = |text: &str| text.chars().all(|it| it.is_ascii_alphanumeric() || it == '_');

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::layer_plan::filter_of;
-use crate::folder::{LooseFolder, LooseNames, Scans};
+use crate::folder::{LooseFolder, LooseNames, Scans, may_have_marks};
 use crate::format::Entry;
 use crate::game::caseless::fold;
 use crate::game::{FolderFilter, LayerKind, LoadOrder, LooseRule, OrderLayer};
@@ -23,6 +23,10 @@ use crate::vfs::opened_archive::{notes_on, stored_path, unreadable, with_archive
 
 /// Maximum number of notes of one code. The last one says how many more there are.
 const NOTES_MAX: usize = 1_000;
+
+/// How many mods are walked only for marks of deletions, because that takes time. In longer lists, only mods
+/// are walked that a writable mount changed, or that have a mark at the top.
+const MODS_WALKED: usize = 100;
 
 /// Nanoseconds since 1970.
 type Time = i64;
@@ -63,6 +67,9 @@ pub(crate) fn add(order: &mut LoadOrder, options: &OpenOptions) {
     let is_only_marked = |is_managed: &bool| *is_managed && hiding.is_none();
     let found = in_parallel(layers.len(), &options.steps("listing folders", layers.len()), |index| {
         let OrderLayer { path, shown, is_managed, .. } = layers[index];
+        if is_only_marked(is_managed) && layers.len() > MODS_WALKED && !may_have_marks(path) {
+            return Default::default();
+        }
         // Walks the folder as a mount does.
         let folder = match scans.scan(path, &filter_of(shown)) {
             Ok(folder) => folder,
