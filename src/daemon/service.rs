@@ -13,7 +13,7 @@ use super::follow::{Follower, ReloadSignal};
 use super::logging;
 use super::mountpoint::Mountpoint;
 use super::overlay::{self, Overlay};
-use super::unsaved::LossReport;
+use super::unsaved::{Saved, check};
 use crate::failure::{Exit, Failure};
 use crate::fs::{FileSystem, MountedSources, Presentation};
 use crate::fuse::{MountRequest, Session};
@@ -95,8 +95,7 @@ impl Service<'_> {
         if overlay.is_some() {
             fs.record_watches((0, 0), HashSet::new(), String::new());
         }
-        let losses = overlay.as_ref().map(|it| LossReport::of(&mountpoint.path, it.edit_folder()));
-        let session = start_session(fs, request, overlay.as_ref().zip(losses.clone()), mountpoint)?;
+        let session = start_session(fs, request, overlay.as_ref(), mountpoint)?;
         let reported = match detachment {
             Some(detachment) => detachment.report(report),
             None => {
@@ -130,8 +129,8 @@ impl Service<'_> {
         }
         let _ = sd_notify::notify(&[NotifyState::Stopping]);
         let edit = overlay.as_ref().map(Overlay::edit_folder);
-        if let Some(losses) = &losses {
-            losses.report();
+        if let Some(edit) = edit {
+            report_losses(None, edit);
         }
         if let Some(summary) = edit.and_then(overlay::summary) {
             log::info!(target: logging::NEWS, "{summary}");
@@ -144,16 +143,32 @@ impl Service<'_> {
 /// finding the programs, it ends before TimeoutStopSec of `systemd/bsafs@.service`.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long the end of a writable mount waits for the disk.
+const SAVING_TIME: Duration = Duration::from_secs(30);
+/// How long it waits in a service of systemd, which is killed soon.
+const SAVING_TIME_OF_SERVICE: Duration = Duration::from_secs(1);
+
+/// Logs what is not complete in a folder of edits.
+fn report_losses(overlay: Option<&Path>, edit: &Path) {
+    let is_of_systemd = std::env::var_os("NOTIFY_SOCKET").is_some();
+    match check(overlay, edit, None, if is_of_systemd { SAVING_TIME_OF_SERVICE } else { SAVING_TIME }) {
+        // The disk still has what it writes later.
+        Saved::Whole | Saved::Hangs(_) => {}
+        Saved::Lost(what) => log::error!("{what}"),
+        Saved::Unsure(what) => log::warn!("{what}"),
+    }
+}
+
 /// Mounts, and mounts the overlay over that mount. If the overlay fails, unmounts again.
 fn start_session(
     fs: Arc<FileSystem>,
     request: MountRequest,
-    overlay: Option<(&Overlay, Arc<LossReport>)>,
+    overlay: Option<&Overlay>,
     mountpoint: &mut Mountpoint,
 ) -> Result<Session, Failure> {
     let session = Session::start(fs, &request)?;
-    if let Some((overlay, losses)) = overlay
-        && let Err(error) = mount_over(overlay, losses, &session, mountpoint, &request)
+    if let Some(overlay) = overlay
+        && let Err(error) = mount_over(overlay, &session, mountpoint, &request)
     {
         session.take_back();
         return Err(error);
@@ -165,14 +180,14 @@ fn start_session(
 /// Mounts an overlay over the session's mount. The session then ends when the overlay ends.
 fn mount_over(
     overlay: &Overlay,
-    losses: Arc<LossReport>,
     session: &Session,
     mountpoint: &Mountpoint,
     request: &MountRequest,
 ) -> Result<(), Failure> {
     let Some(place) = mountpoint.place() else { return Ok(()) };
     let upper = overlay.mount((&mountpoint.path, place), request)?;
-    session.end_with(upper, move || losses.report()).map_err(|error| {
+    let (path, edit) = (mountpoint.path.clone(), overlay.edit_folder().to_owned());
+    session.end_with(upper, move || report_losses(Some(&path), &edit)).map_err(|error| {
         Failure::new(Exit::Io, format!("cannot wait for the unmount of the overlay: {error}"))
     })
 }

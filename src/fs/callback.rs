@@ -1,9 +1,9 @@
-//! A function that the file system calls, and that must not block.
+//! A function that another part of the program calls later.
 
 use std::fmt;
 use std::path::Path;
 
-/// A function that does not block.
+/// A function. Those that the file system calls must not block.
 pub(crate) struct Callback<A: ?Sized>(pub(crate) Box<A>);
 
 /// A function that gets the folder of a changed loose file; `None` if an archive changed.

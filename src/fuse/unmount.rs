@@ -151,7 +151,7 @@ impl Unmounter {
         self.is_asked.load(Ordering::Relaxed)
     }
 
-    /// Records a mount as one that must end first. Calls `before` each time before it tries to end it.
+    /// Records a mount as one that must end first. Calls `before` before it tries to end it after a signal.
     pub(crate) fn record_upper(&self, upper: &MountEntry, before: OnWait) {
         self.upper.get_or_init(|| (upper.clone(), before));
     }
@@ -188,7 +188,9 @@ impl Unmounter {
         {
             is_lazy |= signals.pending().next().is_some();
             if let Some((upper, before)) = self.upper() {
-                before.0();
+                if tries == 0 && in_use.is_none() {
+                    before.0();
+                }
                 // A mount that is in use is detached once its programs are known.
                 match unmount(&upper, is_lazy && in_use.is_some()) {
                     Ok(()) => {

@@ -21,7 +21,8 @@ use crate::cli::terminal::output::stdout;
 use crate::cli::ui::Ui;
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::mounts_folder::{LastMount, MadeFolder};
-use crate::daemon::{overlay, unsaved};
+use crate::daemon::overlay;
+use crate::daemon::unsaved::{self, Saved};
 use crate::fuse::{Hindrance, MountError, unmount};
 use crate::mounts::mount_status::{self, Answer};
 use crate::mounts::serving;
@@ -54,12 +55,17 @@ pub(crate) struct Umount {
     /// Show errors on the desktop if no terminal is connected (for file manager menus)
     #[arg(long)]
     notify: bool,
+    /// Find what a writable mount has lost. Other commands, which have a time limit, run this
+    #[arg(long, hide = true, num_args = 2, value_names = ["OVERLAY", "FOLDER"])]
+    losses: Vec<PathBuf>,
 }
 
 /// How long to wait for a daemon to end. Daemons of other users are waited for as long all together.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// How long to wait for a daemon that has not answered in time before.
 const HANGING_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long the disk of a folder of edits may take to write what it keeps.
+const SAVING_TIME: Duration = Duration::from_secs(30);
 /// Time limit for finding the processes that use a mount.
 const PROCESSES_TIME: Duration = Duration::from_secs(2);
 /// How long a mount may be busy before that is an error.
@@ -67,6 +73,12 @@ const BUSY_TIME: Duration = Duration::from_millis(300);
 
 impl Umount {
     pub(crate) fn run(&self, ui: &Ui) -> Result<Exit, Failure> {
+        if let [overlay, edit] = &self.losses[..] {
+            let (exit, found) = unsaved::search(overlay, edit);
+            let mut out = stdout();
+            writeln!(out, "{found}").and_then(|()| out.flush())?;
+            return Ok(exit);
+        }
         if self.all {
             check_mount_table()?;
             return self.end_all(ui.is_quiet);
@@ -76,10 +88,8 @@ impl Umount {
         }
         let (mut outcome, mut waited) = (Ok(Exit::Ok), Duration::ZERO);
         for path in &self.mountpoints {
-            let ended = find(path).and_then(|(mounted, answer)| {
-                self.end(path, &mounted, &answer, &mut waited)
-                    .map(|()| self.report_edits(&mounted, ui.is_quiet))
-            });
+            let ended = find(path)
+                .and_then(|(mounted, answer)| self.end(path, &mounted, &answer, &mut waited, ui.is_quiet));
             if let Err(failure) = ended {
                 self.notify(&failure);
                 // The caller prints the last failure. Log the earlier ones here.
@@ -111,13 +121,10 @@ impl Umount {
                 log::info!("{}: stays mounted, because it belongs to another user", path.shown());
                 continue;
             }
-            match self.end(path, &mounted, &answer, &mut waited) {
-                Ok(()) => self.report_edits(&mounted, is_quiet),
-                Err(failure) => {
-                    logger::print_error(&failure.what);
-                    self.notify(&failure);
-                    exit = failure.exit;
-                }
+            if let Err(failure) = self.end(path, &mounted, &answer, &mut waited, is_quiet) {
+                logger::print_error(&failure.what);
+                self.notify(&failure);
+                exit = failure.exit;
             }
         }
         Ok(exit)
@@ -131,6 +138,7 @@ impl Umount {
         mounted: &MountEntry,
         answer: &Answer,
         waited: &mut Duration,
+        is_quiet: bool,
     ) -> Result<(), Failure> {
         check_ours(path, &mounted.mountpoint)?;
         if !may_unmount(mounted) {
@@ -155,13 +163,24 @@ impl Umount {
             _ => hanging.flatten(),
         };
         let process = daemon.and_then(Process::open);
-        // Root reads no folder beside another user's mount.
-        let edit = edit_mount::edit_folder(mounted).filter(|_| is_own(mounted));
-        let losses = overlay.as_ref().zip(edit).and_then(|(it, edit)| unsaved::losses(&it.mountpoint, &edit));
+        let edit = edit_mount::edit_folder(mounted);
+        let checked = overlay.as_ref().zip(edit).filter(|_| !self.lazy && !matches!(answer, Answer::Hangs));
+        let saved =
+            checked.map(|(it, edit)| unsaved::check(Some(&it.mountpoint), &edit, mounted.owner, SAVING_TIME));
         // The daemon ends its own mount when the overlay is gone.
         let ended = overlay.as_ref().unwrap_or(mounted);
-        let losses = losses.map(|it| Failure::new(Exit::Io, format!("{}: {it}", ended.mountpoint.shown())));
-        unmount_free(ended, self.lazy).map_err(|error| {
+        let named = |what: &str| format!("{}: {what}", ended.mountpoint.shown());
+        let (losses, hangs) = match &saved {
+            Some(Saved::Lost(what)) => (Some(Failure::new(Exit::Io, named(what))), false),
+            // What waits for the disk keeps the mount busy.
+            Some(Saved::Hangs(what)) => (Some(Failure::new(Exit::Io, named(what))), true),
+            Some(Saved::Unsure(what)) => {
+                log::warn!("{}", named(what));
+                (None, false)
+            }
+            Some(Saved::Whole) | None => (None, false),
+        };
+        unmount_free(ended, self.lazy || hangs).map_err(|error| {
             if let Some(losses) = &losses {
                 logger::print_error(&losses.what);
             }
@@ -177,7 +196,11 @@ impl Umount {
             let wait = |pid| self.wait_for_daemon(&ended.mountpoint, mounted, pid, process.as_ref(), limit);
             let done = daemon.map_or(Ok(()), wait);
             *waited += if is_claimed { began.elapsed() } else { Duration::ZERO };
-            return done.and_then(|()| losses.map_or(Ok(()), Err));
+            done?;
+            if !hangs {
+                self.report_edits(mounted, is_quiet);
+            }
+            return losses.map_or(Ok(()), Err);
         }
         // There is no daemon that could end the mount beneath the overlay.
         overlay::take_back(mounted)
@@ -186,20 +209,26 @@ impl Umount {
             remove_left(&overlay::mountpoint(mounted));
         }
         hanging.map_or(Ok(()), |daemon| self.report_hanging(path, daemon, process.as_ref()))?;
+        if !hangs {
+            self.report_edits(mounted, is_quiet);
+        }
         losses.map_or(Ok(()), Err)
     }
 
     /// Prints what is in the folder of a writable mount of the caller that has ended, and what could not be
     /// removed beside it.
     fn report_edits(&self, mounted: &MountEntry, is_quiet: bool) {
-        // A mount that was detached lives on while files are open.
-        let made = edit_mount::made_folder(mounted).filter(|_| is_own(mounted) && !self.lazy);
+        // A mount that was detached lives on while files are open, and its disk may hang.
+        if self.lazy || !is_own(mounted) {
+            return;
+        }
+        let made = edit_mount::made_folder(mounted);
         if let Some(made) =
             made.filter(|made| mountinfo::mounted_at(&made.join(LOWER)).is_none() && made.exists())
         {
             log::warn!("{}: left by the writable mount, and can be removed", made.shown());
         }
-        let edit = edit_mount::edit_folder(mounted).filter(|_| is_own(mounted) && !is_quiet);
+        let edit = edit_mount::edit_folder(mounted).filter(|_| !is_quiet);
         if let Some(summary) = edit.and_then(|edit| overlay::summary(&edit)) {
             let mut out = stdout();
             // The mount has ended even if standard output is closed.
