@@ -70,6 +70,14 @@ impl Service<'_> {
             let advice = format!("give a new folder: --edit {}", FolderOwner::proposal(edit, &self.vfs));
             return Err(Failure::new(Exit::CannotCreate, format!("{what}; {advice}")));
         }
+        if let Some((edit, linked)) =
+            overlay.as_ref().and_then(|it| Some((it.edit_folder(), it.linked_file()?)))
+        {
+            let why = "has several names (hard links), so a change would reach a file elsewhere, such as a \
+                       deployed mod; give a new folder";
+            let what = format!("--edit {}: {} {why}", edit.shown(), linked.shown());
+            return Err(Failure::new(Exit::CannotCreate, what));
+        }
         presentation.is_exact |= overlay.is_some();
         request.mountpoint.clone_from(&mountpoint.path);
         request.place = mountpoint.place().cloned();

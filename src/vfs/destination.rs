@@ -3,10 +3,11 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::library::Vfs;
-use crate::game::find::{Installations, game_in};
-use crate::game::{Disk, Environment, instance, is_data_folder};
+use crate::game::find::{find, game_in};
+use crate::game::{Disk, Environment, find_instances, is_data_folder};
 use crate::shown::{Shown, quoted};
 use crate::system::disk_id::DiskId;
 use crate::system::edit_mount;
@@ -42,6 +43,8 @@ enum What {
     Source,
     /// The folder of edits of the mount on this path.
     Edits(PathBuf),
+    /// A folder in which a writable mount works, and which it empties.
+    Work,
 }
 
 /// Where a folder is, seen from what it belongs to.
@@ -57,16 +60,24 @@ impl FolderOwner {
     /// path has no links. Folders are compared by what they are, not by their spelling.
     pub(crate) fn of_edits(folder: &Path, vfs: &Vfs) -> Option<Self> {
         let disk = Disk::default();
+        if let Some(work) = folder.ancestors().find(|it| it.file_name().is_some_and(edit_mount::is_made)) {
+            let relation = if work == folder { Relation::Same } else { Relation::Inside };
+            return Some(Self { what: What::Work, relation, path: work.to_owned() });
+        }
         let order = vfs.order();
         let mut known = Vec::new();
         if let Some(game) = &order.installation {
             known.push((What::Game(game.title.name), game.folder.join(game.title.data)));
         }
         known.extend(order.mods.iter().map(|mods| (What::Mods, mods.folder.clone())));
-        known.extend(instance_around(&disk, folder));
+        known.extend(folders_of_instances(&disk));
         known.extend(vfs.layers().map(|layer| (What::Source, layer.path().to_owned())));
         let mounts = mountinfo::mounts();
-        let edited = mounts.iter().filter_map(|it| Some((it, edit_mount::edit_folder(it)?)));
+        // Another user's mount could name a folder on a disk that hangs.
+        let edited = mounts
+            .iter()
+            .filter(|it| it.is_trusted())
+            .filter_map(|it| Some((it, edit_mount::edit_folder(it)?)));
         known.extend(edited.map(|(it, edit)| (What::Edits(PathBuf::from(&it.source)), edit)));
         Self::of_game_on(&disk, folder).or_else(|| Self::among(folder, known))
     }
@@ -84,13 +95,14 @@ impl FolderOwner {
             Some(Self { what: What::Game(name), relation, path: path.to_owned() })
         };
         if let Some(title) = game_in(disk, folder) {
-            return owner(title.name, Relation::Around, folder);
+            return owner(title.name, Relation::Around, &folder.join(title.data));
         }
         folder.ancestors().filter(|it| is_data_folder(it)).find_map(|data| {
             let title = data.ancestors().skip(1).take(DEPTH_MAX).find_map(|game| {
                 let title = game_in(disk, game)?;
-                let is_data = disk.find_folder(game, title.data).is_some_and(|it| is_same(&it, data));
-                is_data.then_some(title)
+                // Another folder that differs only in case is the game's under Wine.
+                let within = data.strip_prefix(game).ok()?.to_str()?;
+                within.eq_ignore_ascii_case(title.data).then_some(title)
             })?;
             owner(title.name, if data == folder { Relation::Same } else { Relation::Inside }, data)
         })
@@ -117,12 +129,17 @@ impl FolderOwner {
 
     /// A new folder to propose instead, as an argument of the shell.
     pub(crate) fn proposal(folder: &Path, vfs: &Vfs) -> String {
-        let mods = vfs.order().mods.as_ref().map(|mods| mods.folder.clone());
-        let around = || instance_around(&Disk::default(), folder).into_iter().next();
-        match mods.or_else(|| around().map(|(_, path)| path)) {
-            Some(mods) => quoted(&mods.join("My Edits").to_string_lossy()),
-            None => quoted("My Edits"),
-        }
+        let around = || {
+            let instances = folders_of_instances(&Disk::default()).into_iter();
+            let mut mods = instances.filter(|(what, _)| matches!(what, What::Mods)).map(|(_, path)| path);
+            mods.find(|mods| folder.ancestors().any(|it| mods.parent() == Some(it)))
+        };
+        let mods = vfs.order().mods.as_ref().map(|mods| mods.folder.clone()).or_else(around);
+        let mods = mods.unwrap_or_default();
+        let names = (2..).map(|number| format!("My Edits {number}"));
+        let mut names = std::iter::once("My Edits".to_owned()).chain(names).map(|name| mods.join(name));
+        let free = names.find(|it| it.symlink_metadata().is_err()).unwrap_or_default();
+        quoted(&free.to_string_lossy())
     }
 }
 
@@ -138,6 +155,7 @@ impl fmt::Display for FolderOwner {
             What::Manager => f.write_str("a folder that Mod Organizer fills")?,
             What::Mods => f.write_str("the folder of Mod Organizer's mods")?,
             What::Source => f.write_str("a source of this mount")?,
+            What::Work => f.write_str("a folder in which a writable mount works")?,
             What::Edits(mount) => write!(f, "the folder of edits of the mount on {}", mount.shown())?,
         }
         if self.relation == Relation::Same { Ok(()) } else { write!(f, " ({})", self.path.shown()) }
@@ -147,19 +165,20 @@ impl fmt::Display for FolderOwner {
 /// How many folders a data folder is below its game's, at most. That of Oblivion Remastered is five.
 const DEPTH_MAX: usize = 5;
 
-/// The folders of the instance of Mod Organizer that a folder is in, at most two folders above it. The folder
-/// of the mods is the first.
-fn instance_around(disk: &Disk, folder: &Path) -> Vec<(What, PathBuf)> {
-    let instance_in = |it: &Path| instance(disk, it, &Environment::of_process(), &Installations::default());
-    let folders = folder.ancestors().take(3).find_map(instance_in).map(|it| it.folders).unwrap_or_default();
-    let kinds = [What::Mods].into_iter().chain(std::iter::repeat(What::Manager));
-    kinds.zip(folders).collect()
+/// How long instances may be searched for.
+const SEARCH_TIME: Duration = Duration::from_secs(1);
+
+/// The folders of all instances of Mod Organizer, those of the mods first. They may be anywhere.
+fn folders_of_instances(disk: &Disk) -> Vec<(What, PathBuf)> {
+    let environment = Environment::of_process();
+    let found = find_instances(disk, &environment, &find(disk, &environment), Some(SEARCH_TIME));
+    let kinds = || [What::Mods].into_iter().chain(std::iter::repeat(What::Manager));
+    let mut folders: Vec<(What, PathBuf)> =
+        found.into_iter().flat_map(|it| kinds().zip(it.folders)).collect();
+    folders.sort_by_key(|(what, _)| !matches!(what, What::Mods));
+    folders
 }
 
 fn id(path: &Path) -> Option<DiskId> {
     rustix::fs::stat(path).ok().map(|it| DiskId::from(&it))
-}
-
-fn is_same(one: &Path, other: &Path) -> bool {
-    id(one).is_some_and(|one| Some(one) == id(other))
 }

@@ -187,12 +187,13 @@ impl Extract {
         directory: &Path,
         ui: &Ui,
     ) -> Result<Exit, Failure> {
-        destination::warn_of_game(directory);
         // In stored order, so that a disk is read in one pass.
         files.sort_by_key(VfsFile::place);
         let last = if self.directory.is_some() { LastLink::Follow } else { LastLink::Refuse };
         let folder = OutputFolder::open(directory, last, self.never_replaced(vfs, &files))
             .map_err(|error| Failure::not_made("the folder", directory, &error))?;
+        // Only now it is known that root may look at the folder.
+        destination::warn_of_game(directory);
         self.check_room(&folder, directory, &files)?;
         let is_full = AtomicBool::new(false);
         let total = || files.iter().map(VfsFile::disk_size).sum();

@@ -216,8 +216,6 @@ impl Pack {
         if self.output.is_none() {
             refuse_destination(&self.sources, "-o")?;
         }
-        let folders = [Some(&folder), self.move_packed.as_ref()];
-        folders.into_iter().flatten().for_each(|it| destination::warn_of_game(it));
         let plan = Plan::new(&vfs, &options)?;
         let changes = match &self.within {
             Some(game) => self.effects(&plan, game, &mut inquiry.unseen)?,
@@ -234,11 +232,13 @@ impl Pack {
             self.print_leftovers(out, (&before, &before), &folder, is_quiet)?;
             out.flush()?;
             self.print_replaced(out, &plan.existing_notes(&folder)?)?;
+            self.warn_of_game(&folder);
         } else {
             let (files, bytes) = plan.totals();
             let rounds = if self.no_verify { 1 } else { 2 };
             let advance = progress::bytes("packing", files, || bytes.saturating_mul(rounds));
             let packed = plan.write_with(&folder, &|bytes| advance(bytes));
+            self.warn_of_game(&folder);
             drop(advance);
             let packed = packed?;
             self.print(out, &plan, &changes, &packed, &folder, is_quiet)?;
@@ -291,6 +291,11 @@ impl Pack {
     }
 
     /// Names existing archives that new ones replace.
+    /// Says so if a game loads what is written. Only now it is known that root may look at the folder.
+    fn warn_of_game(&self, folder: &Path) {
+        [Some(folder), self.move_packed.as_deref()].into_iter().flatten().for_each(destination::warn_of_game);
+    }
+
     fn print_replaced(&self, out: &mut Output, notes: &[Note]) -> Result<(), OutputError> {
         for note in notes {
             if self.json {
