@@ -38,6 +38,9 @@ pub(crate) struct MountStatus {
     /// The options with which the sources were opened, as after `-o`.
     #[serde(default)]
     pub(crate) options: String,
+    /// The commands that mount a writable mount again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) remount: Option<String>,
     /// The folder of the Mod Organizer 2 profile that was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) profile: Option<String>,
@@ -70,7 +73,7 @@ impl MountStatus {
         let unreadable = |cause| error(StatusErrorKind::Unreadable(cause));
         let status = serde_json::from_slice(&text).map_err(unreadable)?;
         let sources = read_pages(|page| read_in(&mounted, &format!("{SOURCES_LINK}:{page}")));
-        let MountedSources { sources, options, profile, odd, not_looked_at } = match sources {
+        let MountedSources { sources, options, remount, profile, odd, not_looked_at } = match sources {
             Ok(sources) => serde_json::from_str(&sources).map_err(unreadable)?,
             Err(errno) => {
                 log::debug!("{}: cannot read the sources: {errno}", path.shown());
@@ -82,7 +85,18 @@ impl MountStatus {
         // That of the kernel cannot die.
         let overlay = edit_mount::overlay_of(&mounted).filter(MountEntry::is_fuse);
         let has_dead_overlay = overlay.is_some_and(|it| has_no_daemon(&it.mountpoint, &it.identity()));
-        Ok(Self { status, sources, options, profile, odd, not_looked_at, edit, has_dead_overlay, claimed_by })
+        Ok(Self {
+            status,
+            sources,
+            options,
+            remount,
+            profile,
+            odd,
+            not_looked_at,
+            edit,
+            has_dead_overlay,
+            claimed_by,
+        })
     }
 
     /// The number of all requests. Another user's daemon can report any numbers.

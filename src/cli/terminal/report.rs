@@ -10,7 +10,7 @@ use indicatif::BinaryBytes;
 use crate::content::Store;
 use crate::daemon::mountpoint::Mountpoint;
 use crate::format::{EntryId, is_archive_name};
-use crate::fs::{MountedSource, MountedSources};
+use crate::fs::MountedSource;
 use crate::game::find::find;
 use crate::game::{
     ArchiveRule, Disk, Environment, FoundInstance, LoadOrder, LooseRule, find_instances, instance_names,
@@ -26,7 +26,7 @@ use crate::vfs::Vfs;
 pub(crate) fn report(
     vfs: &Vfs,
     mountpoint: &Mountpoint,
-    edit: Option<(&Path, &MountedSources)>,
+    edit: Option<(&Path, &str)>,
     is_for_root: bool,
 ) -> String {
     let path = mountpoint.path.shown();
@@ -46,9 +46,7 @@ pub(crate) fn report(
         Some((upper, _)) => format!("writable (changes go to {})", upper.shown()),
     };
     let shown = mountpoint.path.to_string_lossy();
-    let remount = edit.map(|(edit, sources)| {
-        format!("{}\n", how_to_update(&shown, &edit.to_string_lossy(), &sources.options, &sources.sources))
-    });
+    let remount = edit.map(|(_, remount)| format!("{}\n", how_to_update(remount)));
     format!(
         "{}mounted {layers}, {}{hides}{bytes}, {how} at {path}{made}\n{}{}{}unmount: bsafs umount {}\n",
         game(vfs.order()),
@@ -61,19 +59,16 @@ pub(crate) fn report(
 }
 
 /// Says that a writable mount does not follow the disk, and gives the commands that mount it again.
-pub(crate) fn how_to_update(
-    mountpoint: &str,
-    edit: &str,
-    options: &str,
-    sources: &[MountedSource],
-) -> String {
+pub(crate) fn how_to_update(remount: &str) -> String {
+    format!("it does not follow changes of the sources; to see them: {}", remount.shown())
+}
+
+/// The commands that mount a writable mount again. `options` are all but that of its folder, as after `-o`.
+pub(crate) fn remount(mountpoint: &Path, edit: &Path, options: &str, sources: &[MountedSource]) -> String {
+    let [mountpoint, edit] = [mountpoint, edit].map(|it| quoted(&it.to_string_lossy()));
     let options = if options.is_empty() { String::new() } else { format!("-o {} ", quoted(options)) };
     let sources: String = sources.iter().map(|it| format!("{} ", quoted(&it.path))).collect();
-    let (mountpoint, edit) = (quoted(mountpoint), quoted(edit));
-    format!(
-        "it does not follow changes of the sources; to see them: bsafs umount {mountpoint} && bsafs mount \
-         --edit {edit} {options}{sources}{mountpoint}"
-    )
+    format!("bsafs umount {mountpoint} && bsafs mount --edit {edit} {options}{sources}{mountpoint}")
 }
 
 /// Describes a game: its plugins, its rules, and the settings that were read.

@@ -148,6 +148,9 @@ pub struct MountedSources {
     pub sources: Vec<MountedSource>,
     /// The options of the command line, as after `-o`. Those of profiles are not among them.
     pub options: String,
+    /// The commands that mount a writable mount again, which does not follow the disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remount: Option<String>,
     /// The folder of the Mod Organizer 2 profile that was read. Bytes that are not UTF-8 are replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,

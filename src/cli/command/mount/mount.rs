@@ -18,7 +18,7 @@ use crate::cli::options::option_table::{
 use crate::cli::options::saved_profile;
 use crate::cli::terminal::output::{escaped, stdout};
 use crate::cli::terminal::progress;
-use crate::cli::terminal::report::report;
+use crate::cli::terminal::report::{remount, report};
 use crate::cli::terminal::unseen::Unseen;
 use crate::cli::ui::Ui;
 use crate::daemon::mountpoint::Mountpoint;
@@ -175,7 +175,12 @@ impl Mount {
         mountpoint.map(option).into_iter().collect()
     }
 
-    fn open_and_serve(&self, plan: MountPlan, reopening: Reopening, is_quiet: bool) -> Result<Exit, Failure> {
+    fn open_and_serve(
+        &self,
+        mut plan: MountPlan,
+        reopening: Reopening,
+        is_quiet: bool,
+    ) -> Result<Exit, Failure> {
         let (began, mounts) = (SystemTime::now(), mounts());
         refuse_empty(&plan)?;
         let opened = logging::while_opening(|| plan.source_set().open());
@@ -183,8 +188,12 @@ impl Mount {
         let mut mountpoint = prepare_mountpoint(&plan, self.mountpoint.as_deref())?;
         let vfs: Vfs = opened.into();
         let is_for_root = plan.options.user.is_some() && !geteuid().is_root();
-        let edit = plan.options.edit.as_deref().map(|edit| (edit, &plan.mounted_sources));
-        let report = report(&vfs, &mountpoint, edit, is_for_root);
+        let edit = plan.options.edit.as_deref();
+        let options = plan.options.text(|row| row.id() != "edit");
+        let again = |edit| remount(&mountpoint.path, edit, &options, &plan.mounted_sources.sources);
+        plan.mounted_sources.remount = edit.map(again);
+        let report =
+            report(&vfs, &mountpoint, edit.zip(plan.mounted_sources.remount.as_deref()), is_for_root);
         self.refuse_hidden_log(&mountpoint)?;
         // What is there is mounted, so that the exit status does not change.
         let mut unseen = Unseen::default();

@@ -68,8 +68,8 @@ fn reload(path: &Path) -> Result<(MountStatus, Option<u32>), Failure> {
     let mounted = mount_at(path, &mountpoint)?;
     if overlay::beneath(&mountpoint).is_some() || edit_mount::is_lower(&mountpoint) {
         let status = status_of(path)?;
-        let edit = status.edit.unwrap_or_default();
-        let how = how_to_update(&path.to_string_lossy(), &edit, &status.options, &status.sources);
+        let how =
+            status.remount.map_or_else(|| "unmount it, and mount it again".into(), |it| how_to_update(&it));
         let what = format!("{}: a mount made with --edit cannot reload; {how}", path.shown());
         return Err(Failure::new(Exit::Usage, what));
     }

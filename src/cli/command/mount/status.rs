@@ -82,7 +82,6 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
         watches,
         pending_names,
     } = &status.status;
-    let mountpoint = path.to_string_lossy();
     let (path, version, time) = (path.shown(), version.shown(), duration(*uptime));
     writeln!(out, "{path}  (bsafs {version}, process {pid}, mounted for {time})")?;
     if let Some(user) = status.claimed_by {
@@ -94,8 +93,9 @@ fn write(out: &mut impl Write, path: &Path, status: &MountStatus) -> std::io::Re
     write_how(out, status)?;
     if let Some(edit) = &status.edit {
         writeln!(out, "  edits      go to {}", edit.shown())?;
-        let MountStatus { options, sources, .. } = status;
-        writeln!(out, "  static     {}", how_to_update(&mountpoint, edit, options, sources))?;
+    }
+    if let Some(remount) = &status.remount {
+        writeln!(out, "  static     {}", how_to_update(remount))?;
     }
     writeln!(out, "  holds      {} in {}", count(*files, "file"), layers(*archives, *folders))?;
     if !encodings.is_empty() {
