@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
+use bsafs::pack::LooseReason;
 use serde_json::{Value, json};
 
 use super::with_a_bad_file;
@@ -150,6 +151,20 @@ fn the_output_of_every_command_follows_the_schema() {
     assert_eq!(check(&schema, &schema["$defs"]["watch"], &line, "watch"), Ok(()), "{line}");
     mount.umount(&dir);
     assert!(watch.wait().unwrap().success());
+}
+
+#[test]
+fn the_schema_has_every_reason_why_a_file_stays_loose() {
+    let schema: Value = serde_json::from_str(include_str!("../../src/cli/schema.json")).unwrap();
+    let text = schema.to_string();
+    let start = text.find("[\"data-only\"").unwrap();
+    let listed: Vec<String> =
+        serde_json::from_str(&text[start..=start + text[start..].find(']').unwrap()]).unwrap();
+    let mut codes: Vec<&str> = LooseReason::ALL.iter().map(|reason| reason.code()).collect();
+    let mut listed: Vec<&str> = listed.iter().map(String::as_str).collect();
+    codes.sort_unstable();
+    listed.sort_unstable();
+    assert_eq!(listed, codes);
 }
 
 #[test]

@@ -76,14 +76,14 @@ fn new_changed_and_deleted_files_go_to_the_edit_folder() {
         serde_json::from_str(&dir.run(["status", "--json", "mnt"]).success()).unwrap();
     assert_eq!(status["edit"], dir.path("mod").to_str().unwrap());
     let refused = dir.run(["reload", "mnt"]);
-    let remount = |mountpoint: &str| {
-        let (edit, source) = (dir.path("mod"), dir.path("a.bsa"));
-        let (edit, source) = (edit.display(), source.display());
+    let remount = {
+        let (edit, source, mountpoint) = (dir.path("mod"), dir.path("a.bsa"), dir.path("mnt"));
+        let (edit, source, mountpoint) = (edit.display(), source.display(), mountpoint.display());
         format!("bsafs umount {mountpoint} && bsafs mount --edit {edit} {source} {mountpoint}")
     };
-    assert!(refused.code == 2 && refused.err.contains(&remount("mnt")), "{refused:?}");
-    assert!(dir.run(["status", "mnt"]).success().contains(&remount("mnt")));
-    assert!(mount.report.contains(&remount(dir.path("mnt").to_str().unwrap())), "{}", mount.report);
+    assert!(refused.code == 2 && refused.err.contains(&remount), "{refused:?}");
+    assert!(dir.run(["status", "mnt"]).success().contains(&remount));
+    assert!(mount.report.contains(&remount), "{}", mount.report);
     let pid = mount.pid;
     mount.umount(&dir);
     assert!(!is_alive(pid));
@@ -232,6 +232,7 @@ fn a_folder_of_the_game_of_the_manager_or_of_a_source_is_no_edit_folder() {
     let dir = game_and_instance();
     symlink(dir.path("Game/Data"), dir.path("link")).unwrap();
     fs::create_dir(dir.path("own")).unwrap();
+    fs::create_dir_all(dir.path(".other.bsafs-work/work")).unwrap();
     dir.archive("own/a.bsa", &world());
     let listing = || run(Command::new("find").arg(dir.path("")).args(["-printf", "%p %s\n"])).success();
     let before = listing();
@@ -242,10 +243,8 @@ fn a_folder_of_the_game_of_the_manager_or_of_a_source_is_no_edit_folder() {
         ("Game", "own/a.bsa", "this contains the data folder of Skyrim Special Edition"),
         ("MO2/../Game/./Data", "own/a.bsa", "this is the data folder of Skyrim Special Edition"),
         ("MO2/mods", "MO2", "this is the folder of Mod Organizer's mods"),
-        ("MO2/mods", "own/a.bsa", "this is the folder of Mod Organizer's mods"),
-        ("MO2", "own/a.bsa", "this contains the folder of Mod Organizer's mods"),
-        ("MO2/overwrite", "own/a.bsa", "this is a folder that Mod Organizer fills"),
-        ("MO2/overwrite/new", "own/a.bsa", "this is in a folder that Mod Organizer fills"),
+        ("Game/data", "own/a.bsa", "this is the data folder of Skyrim Special Edition"),
+        (".other.bsafs-work/work", "own/a.bsa", "this is in a folder in which a writable mount works"),
         ("MO2/mods/Plate", "MO2", "this is a source of this mount"),
         ("MO2/mods/Plate/textures", "MO2", "this is in a source of this mount"),
         ("own", "own", "this is a source of this mount"),
@@ -253,8 +252,7 @@ fn a_folder_of_the_game_of_the_manager_or_of_a_source_is_no_edit_folder() {
     ] {
         let refused = dir.run(["mount", "--edit", edit, source, "mnt"]);
         assert!(refused.code == 73 && refused.err.contains(why), "{edit}, {source}: {refused:?}");
-        let proposal = if source == "MO2" || edit.starts_with("MO2/o") || edit == "MO2" || edit == "MO2/mods"
-        {
+        let proposal = if source == "MO2" {
             format!("--edit '{}'", dir.path("MO2/mods/My Edits").display())
         } else {
             "--edit 'My Edits'".to_owned()
@@ -264,6 +262,10 @@ fn a_folder_of_the_game_of_the_manager_or_of_a_source_is_no_edit_folder() {
         assert!(mounts_below(&dir.path("")).is_empty());
         assert_eq!(listing(), before, "{edit}, {source}");
     }
+    fs::hard_link(dir.path("MO2/mods/Off/textures/off.dds"), dir.path("deployed.dds")).unwrap();
+    let refused = dir.run(["mount", "--edit", "MO2/mods/Off", "MO2", "mnt"]);
+    assert!(refused.code == 73 && refused.err.contains("textures/off.dds has several names"), "{refused:?}");
+    fs::remove_file(dir.path("deployed.dds")).unwrap();
     for edit in ["MO2/mods/My Edits", "MO2/mods/Off", "MO2/edits", "own/new", "new"] {
         dir.run(["mount", "--edit", edit, "MO2", "mnt"]).success();
         fs::write(dir.path("mnt/skyrim.esm"), "changed").unwrap();
@@ -289,6 +291,18 @@ fn what_is_written_to_the_data_folder_of_a_game_is_remarked() {
         let extracted = dir.run(["extract", "Game/Data/Skyrim - Misc.bsa", "-C", into]);
         assert!(extracted.code == 0 && extracted.err.is_empty(), "{into}: {extracted:?}");
     }
+}
+
+#[test]
+fn a_mod_in_which_a_writable_mount_deleted_a_file_is_odd() {
+    let dir = game_and_instance();
+    dir.run(["mount", "--edit", "MO2/mods/My Edits", "MO2", "mnt"]).success();
+    fs::remove_file(dir.path("mnt/textures/plate.dds")).unwrap();
+    assert_eq!(dir.run(["umount", "mnt"]).code, 0);
+    fs::write(dir.path("MO2/profiles/Default/modlist.txt"), "+My Edits\r\n+Plate\r\n").unwrap();
+    let order = dir.run(["order", "MO2"]);
+    let odd = order.out.lines().find(|line| line.contains("deletion-marks"));
+    assert!(odd.is_some_and(|line| line.contains("My Edits")), "{order:?}");
 }
 
 #[test]
