@@ -213,7 +213,8 @@ fn loose_files_on_a_failing_disk_do_not_block_other_sources() {
     }
     assert!(mount.read("other/file.bin") == content(99));
     let log = logged(&dir, 1);
-    assert_eq!(log.matches("the file cannot be read: Input/output error").count(), 1, "{log}");
+    // One line for all files. After a reload that ends meanwhile, there is another one.
+    assert!(log.matches("the file cannot be read: Input/output error").count() <= 2, "{log}");
     disk.set(Mode::Hangs);
     let readers: Vec<Child> = names
         .iter()
