@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -203,8 +204,7 @@ impl Umount {
             return losses.map_or(Ok(()), Err);
         }
         // There is no daemon that could end the mount beneath the overlay.
-        overlay::take_back(mounted)
-            .map_err(|error| Failure::new(Exit::CannotCreate, format!("cannot unmount {error}")))?;
+        take_back(mounted)?;
         if matches!(answer, Answer::Dead) && is_own(mounted) {
             remove_left(&overlay::mountpoint(mounted));
         }
@@ -294,6 +294,26 @@ impl Umount {
 /// edits, so root reads no folder beside another user's mount.
 fn is_own(mounted: &MountEntry) -> bool {
     mounted.user() == rustix::process::geteuid().as_raw()
+}
+
+/// Unmounts the mount beneath an overlay that is gone. Its folder may be on a disk that hangs, which is not
+/// waited for.
+fn take_back(mounted: &MountEntry) -> Result<(), Failure> {
+    let (sender, done) = sync_channel(1);
+    let beneath = mounted.clone();
+    let job = move || _ = sender.send(overlay::take_back(&beneath));
+    // Left behind if the disk hangs.
+    let started = std::thread::Builder::new().name("take_back".into()).spawn(job);
+    match started.map(|_| done.recv_timeout(TIMEOUT)) {
+        Ok(Ok(done)) => {
+            done.map_err(|error| Failure::new(Exit::CannotCreate, format!("cannot unmount {error}")))
+        }
+        Ok(Err(_)) | Err(_) => {
+            let what = "unmounted, but the mount beneath it is on a disk that does not answer; run the \
+                        command again when it does";
+            Err(Failure::new(Exit::Io, format!("{}: {what}", overlay::mountpoint(mounted).shown())))
+        }
+    }
 }
 
 /// Unmounts, and retries for a moment while the mount is busy. Processes that ask the daemon for
