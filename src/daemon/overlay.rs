@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{
-    AtFlags, Dir, Mode, OFlags, chmodat, fstat, lstat, mkdirat, open, openat, statat, unlinkat,
+    AtFlags, Dir, Mode, OFlags, chmod, fstat, lstat, mkdirat, open, openat, statat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
@@ -264,9 +264,10 @@ impl OverlayWork {
 
 /// Removes a folder with its contents, if it is on the disk of the folder around it. No link is followed.
 fn remove_folder(around: &OwnedFd, name: &[u8], depth: usize) {
-    // The kernel makes a folder that nobody may read. In a folder of mode 0700, nobody else can exchange it.
-    let _ = chmodat(around, name, Mode::RWXU, AtFlags::empty());
-    let Ok(folder) = openat(around, name, FOLDER, Mode::empty()) else { return };
+    let Ok(place) = openat(around, name, FOLDER | OFlags::PATH, Mode::empty()) else { return };
+    // The kernel makes a folder that nobody may read.
+    let _ = chmod(format!("/proc/self/fd/{}", place.as_raw_fd()), Mode::RWXU);
+    let Ok(folder) = openat(&place, ".", FOLDER, Mode::empty()) else { return };
     let device = |folder: &OwnedFd| fstat(folder).map(|it| it.st_dev).ok();
     if depth == 0 || device(&folder) != device(around) {
         return;
