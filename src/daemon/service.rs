@@ -13,7 +13,7 @@ use super::follow::{Follower, ReloadSignal};
 use super::logging;
 use super::mountpoint::Mountpoint;
 use super::overlay::{self, Overlay};
-use super::unsaved::{Saved, check};
+use super::unsaved::{SAVING_TIME, Saved, check};
 use crate::failure::{Exit, Failure};
 use crate::fs::{FileSystem, MountedSources, Presentation};
 use crate::fuse::{MountRequest, Session};
@@ -151,8 +151,6 @@ impl Service<'_> {
 /// finding the programs, it ends before TimeoutStopSec of `systemd/bsafs@.service`.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long the end of a writable mount waits for the disk.
-const SAVING_TIME: Duration = Duration::from_secs(30);
 /// How long it waits in a service of systemd, which is killed soon.
 const SAVING_TIME_OF_SERVICE: Duration = Duration::from_secs(1);
 

@@ -31,6 +31,8 @@ use crate::system::subprocess::Program;
 use crate::system::text::{count, reason};
 use crate::system::walk::{LastLink, Missing, open_folder};
 
+/// How long the disk may take to write what it keeps, when a mount ends.
+pub(crate) const SAVING_TIME: Duration = Duration::from_secs(30);
 /// A disk without room for so many bytes counts as full.
 const ROOM: u64 = 1 << 20;
 /// How many files are named. Each is work that somebody has to do again.

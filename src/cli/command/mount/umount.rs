@@ -23,7 +23,7 @@ use crate::cli::ui::Ui;
 use crate::daemon::mountpoint::resolve_mountpoint;
 use crate::daemon::mounts_folder::{LastMount, MadeFolder};
 use crate::daemon::overlay;
-use crate::daemon::unsaved::{self, Saved};
+use crate::daemon::unsaved::{self, SAVING_TIME, Saved};
 use crate::fuse::{Hindrance, MountError, unmount};
 use crate::mounts::mount_status::{self, Answer};
 use crate::mounts::serving;
@@ -65,8 +65,6 @@ pub(crate) struct Umount {
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// How long to wait for a daemon that has not answered in time before.
 const HANGING_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long the disk of a folder of edits may take to write what it keeps.
-const SAVING_TIME: Duration = Duration::from_secs(30);
 /// Time limit for finding the processes that use a mount.
 const PROCESSES_TIME: Duration = Duration::from_secs(2);
 /// How long a mount may be busy before that is an error.
@@ -166,8 +164,10 @@ impl Umount {
         let process = daemon.and_then(Process::open);
         let edit = edit_mount::edit_folder(mounted);
         let checked = overlay.as_ref().zip(edit).filter(|_| !self.lazy && !matches!(answer, Answer::Hangs));
-        let saved =
-            checked.map(|(it, edit)| unsaved::check(Some(&it.mountpoint), &edit, mounted.owner, SAVING_TIME));
+        // Another user may have hundreds of disks that hang.
+        let limit = if is_claimed { left } else { SAVING_TIME };
+        let check = |path: &Path, edit: &Path| unsaved::check(Some(path), edit, mounted.owner, limit);
+        let saved = checked.map(|(it, edit)| check(&it.mountpoint, &edit));
         // The daemon ends its own mount when the overlay is gone.
         let ended = overlay.as_ref().unwrap_or(mounted);
         let named = |what: &str| format!("{}: {what}", ended.mountpoint.shown());
