@@ -5,7 +5,7 @@
 //! The mount itself is next to that folder, and not below the overlay on the same path, because fusermount3
 //! may not access a FUSE mount, not even to mount over it.
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CString, OsString};
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -14,9 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{
-    AtFlags, Dir, Mode, OFlags, chmod, fstat, lstat, mkdirat, open, openat, statat, unlinkat,
-};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, chmod, fstat, lstat, mkdirat, open, openat, unlinkat};
 use rustix::io::Errno;
 use rustix::mount::MountFlags;
 
@@ -110,20 +108,6 @@ impl Overlay {
             }
         }
         Ok(overlay)
-    }
-
-    /// A file in the folder that has other names (hard links), through which a change would reach elsewhere:
-    /// into the game, if a manager deployed the mod by links.
-    pub(crate) fn linked_file(&self) -> Option<PathBuf> {
-        let folder = open_folder(&self.upper.path, Missing::Fail, LastLink::Refuse).ok()?;
-        let mut linked = None;
-        let _ = StoredChanges::visit(folder, |file| {
-            let stat = statat(file.folder, file.name, AtFlags::SYMLINK_NOFOLLOW);
-            if linked.is_none() && stat.is_ok_and(|it| it.st_nlink > 1) {
-                linked = Some(file.within.join(OsStr::from_bytes(file.name)));
-            }
-        });
-        linked
     }
 
     /// The folder that receives changes.

@@ -22,7 +22,7 @@ use crate::system::covered::cover;
 use crate::system::holders::stopped_in_use;
 use crate::system::mountinfo::MountEntry;
 use crate::vfs::Vfs;
-use crate::vfs::destination::FolderOwner;
+use crate::vfs::destination::edits_refusal;
 use crate::vfs::opening::reopening::Reopening;
 
 /// What a mount serves, and how.
@@ -64,19 +64,9 @@ impl Service<'_> {
         };
         let overlay = self.edit.map(|upper| Overlay::prepare(&upper, &mountpoint.path)).transpose()?;
         if let Some(edit) = overlay.as_ref().map(Overlay::edit_folder)
-            && let Some(owner) = FolderOwner::of_edits(edit, &self.vfs)
+            && let Some(refusal) = edits_refusal(edit, &self.vfs)
         {
-            let what = format!("--edit {}: {owner}, and changes would go there", edit.shown());
-            let advice = format!("give a new folder: --edit {}", FolderOwner::proposal(edit, &self.vfs));
-            return Err(Failure::new(Exit::CannotCreate, format!("{what}; {advice}")));
-        }
-        if let Some((edit, linked)) =
-            overlay.as_ref().and_then(|it| Some((it.edit_folder(), it.linked_file()?)))
-        {
-            let why = "has several names (hard links), so a change would reach a file elsewhere, such as a \
-                       deployed mod; give a new folder";
-            let what = format!("--edit {}: {} {why}", edit.shown(), linked.shown());
-            return Err(Failure::new(Exit::CannotCreate, what));
+            return Err(Failure::new(Exit::CannotCreate, format!("--edit {}: {refusal}", edit.shown())));
         }
         presentation.is_exact |= overlay.is_some();
         request.mountpoint.clone_from(&mountpoint.path);

@@ -1,28 +1,84 @@
 //! Whose a folder is that something is to be written to: a game's, a mod manager's, a source, another mount's
 //! folder of edits, or just the user's.
 
+use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fmt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::fs::{AtFlags, statat};
+
 use super::library::Vfs;
+use crate::folder::StoredChanges;
 use crate::game::find::{find, game_in};
 use crate::game::{Disk, Environment, find_instances, is_data_folder};
 use crate::shown::{Shown, quoted};
 use crate::system::disk_id::DiskId;
 use crate::system::edit_mount;
 use crate::system::mountinfo;
+use crate::system::walk::{LastLink, Missing, open_folder};
 
 /// Says so if a game loads what is written to a folder, which may not exist yet.
 pub(crate) fn warn_of_game(folder: &Path) {
-    if let Some(owner) = FolderOwner::of_game(folder) {
+    // A game loads nothing that is beside its data folder.
+    if let Some(owner) = FolderOwner::of_game(folder).filter(|it| it.relation != Relation::Around) {
         log::warn!("{}: {owner}, so the game loads what is written there", folder.shown());
     }
 }
 
+/// Why a folder cannot receive the changes of a mount, and what to give instead. `None` if it is the user's
+/// alone. The folder exists, and its path has no links.
+pub(crate) fn edits_refusal(folder: &Path, vfs: &Vfs) -> Option<String> {
+    let mut known: Vec<(What, PathBuf)> = Vec::new();
+    known.extend(vfs.order().mods.iter().map(|mods| (What::Mods, mods.folder.clone())));
+    known.extend(folders_of_instances(&Disk::default()));
+    // The folder of mods that the user probably means.
+    let is_near = |mods: &&PathBuf| mods.parent().is_some_and(|instance| folder.starts_with(instance));
+    let mut mods = known.iter().filter(|(what, _)| matches!(what, What::Mods)).map(|(_, path)| path);
+    let mods = match vfs.order().mods {
+        Some(_) => mods.next(),
+        None => mods.find(is_near),
+    };
+    let free = new_folder(mods.map_or(Path::new(""), PathBuf::as_path));
+    if let Some(owner) = FolderOwner::of_edits(folder, vfs, known) {
+        let free = quoted(&free.to_string_lossy());
+        return Some(format!("{owner}, and changes would go there; give a new folder: --edit {free}"));
+    }
+    let linked = linked_file(folder)?;
+    Some(format!(
+        "{} has other names elsewhere (hard links), so a change would reach a file elsewhere, such as a \
+         deployed mod; give a new folder, or a copy of this one (`cp -r`)",
+        linked.shown()
+    ))
+}
+
+/// A file in a folder that has more names (hard links) than the folder shows.
+fn linked_file(folder: &Path) -> Option<PathBuf> {
+    let folder = open_folder(folder, Missing::Fail, LastLink::Refuse).ok()?;
+    let mut linked = HashMap::new();
+    let _ = StoredChanges::visit(folder, |file| {
+        let stat = statat(file.folder, file.name, AtFlags::SYMLINK_NOFOLLOW);
+        let Some(stat) = stat.ok().filter(|it| it.st_nlink > 1) else { return };
+        let path = || file.within.join(OsStr::from_bytes(file.name));
+        // The folder shows one of its names. Another may be made meanwhile.
+        let (elsewhere, _) = linked.entry(DiskId::from(&stat)).or_insert_with(|| (stat.st_nlink, path()));
+        *elsewhere = elsewhere.saturating_sub(1);
+    });
+    linked.into_values().filter(|(elsewhere, _)| *elsewhere > 0).map(|(_, path)| path).min()
+}
+
+/// A folder that does not exist yet.
+fn new_folder(around: &Path) -> PathBuf {
+    let names = (2..).map(|number| format!("My Edits {number}"));
+    let mut names = std::iter::once("My Edits".to_owned()).chain(names).map(|name| around.join(name));
+    names.find(|it| it.symlink_metadata().is_err()).unwrap_or_default()
+}
+
 /// What a folder belongs to.
 #[derive(Debug)]
-pub(crate) struct FolderOwner {
+struct FolderOwner {
     what: What,
     /// Where the folder is.
     relation: Relation,
@@ -56,21 +112,15 @@ enum Relation {
 }
 
 impl FolderOwner {
-    /// The owner of a folder of edits of a mount, which must be the user's alone. `folder` exists, and its
-    /// path has no links. Folders are compared by what they are, not by their spelling.
-    pub(crate) fn of_edits(folder: &Path, vfs: &Vfs) -> Option<Self> {
-        let disk = Disk::default();
+    /// The owner of a folder of edits of a mount. Folders are compared by what they are, and not by their
+    /// spelling. `known` has the folders of managers.
+    fn of_edits(folder: &Path, vfs: &Vfs, mut known: Vec<(What, PathBuf)>) -> Option<Self> {
         if let Some(work) = folder.ancestors().find(|it| it.file_name().is_some_and(edit_mount::is_made)) {
             let relation = if work == folder { Relation::Same } else { Relation::Inside };
             return Some(Self { what: What::Work, relation, path: work.to_owned() });
         }
-        let order = vfs.order();
-        let mut known = Vec::new();
-        if let Some(game) = &order.installation {
-            known.push((What::Game(game.title.name), game.folder.join(game.title.data)));
-        }
-        known.extend(order.mods.iter().map(|mods| (What::Mods, mods.folder.clone())));
-        known.extend(folders_of_instances(&disk));
+        let game = vfs.order().installation.as_ref();
+        known.extend(game.map(|it| (What::Game(it.title.name), it.folder.join(it.title.data))));
         known.extend(vfs.layers().map(|layer| (What::Source, layer.path().to_owned())));
         let mounts = mountinfo::mounts();
         // Another user's mount could name a folder on a disk that hangs.
@@ -79,7 +129,7 @@ impl FolderOwner {
             .filter(|it| it.is_trusted())
             .filter_map(|it| Some((it, edit_mount::edit_folder(it)?)));
         known.extend(edited.map(|(it, edit)| (What::Edits(PathBuf::from(&it.source)), edit)));
-        Self::of_game_on(&disk, folder).or_else(|| Self::among(folder, known))
+        Self::of_game_on(&Disk::default(), folder).or_else(|| Self::among(folder, known))
     }
 
     /// The game that loads what is written to a folder. Only the folders above are looked at, so no game is
@@ -125,21 +175,6 @@ impl FolderOwner {
             counts.then_some(Self { what, relation, path })
         });
         related.min_by_key(|it| it.relation)
-    }
-
-    /// A new folder to propose instead, as an argument of the shell.
-    pub(crate) fn proposal(folder: &Path, vfs: &Vfs) -> String {
-        let around = || {
-            let instances = folders_of_instances(&Disk::default()).into_iter();
-            let mut mods = instances.filter(|(what, _)| matches!(what, What::Mods)).map(|(_, path)| path);
-            mods.find(|mods| folder.ancestors().any(|it| mods.parent() == Some(it)))
-        };
-        let mods = vfs.order().mods.as_ref().map(|mods| mods.folder.clone()).or_else(around);
-        let mods = mods.unwrap_or_default();
-        let names = (2..).map(|number| format!("My Edits {number}"));
-        let mut names = std::iter::once("My Edits".to_owned()).chain(names).map(|name| mods.join(name));
-        let free = names.find(|it| it.symlink_metadata().is_err()).unwrap_or_default();
-        quoted(&free.to_string_lossy())
     }
 }
 
