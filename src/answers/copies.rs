@@ -85,20 +85,20 @@ impl Deletions {
 impl Vfs {
     /// All copies of a path, the winner first.
     pub(crate) fn copies(&self, path: &[u8]) -> Vec<Copy> {
-        let mut copies = self.copies_there(path);
+        let mut copies = self.copies_there(self.file(path).as_ref(), path);
         copies.extend(Deletions::of(self).copies(self, path));
         copies
     }
 
-    /// As [`Vfs::copies`], without those that a mark deletes.
-    pub(crate) fn copies_there(&self, path: &[u8]) -> Vec<Copy> {
+    /// The file at a path, what it hides, and the copies that the game ignores: all but those that a mark
+    /// deletes. A copy that is hidden itself hides nothing.
+    pub(crate) fn copies_there(&self, file: Option<&VfsFile>, path: &[u8]) -> Vec<Copy> {
         let place = |file: &VfsFile| file.layer().path().to_owned();
         let mut copies = Vec::new();
-        if let Some(winner) = self.file(path) {
-            copies.push(Copy { place: place(&winner), fate: CopyFate::Wins });
-            copies.extend(
-                winner.hidden().map(|file| Copy { place: place(&file), fate: CopyFate::Loses(file) }),
-            );
+        if let Some(file) = file {
+            copies.push(Copy { place: place(file), fate: CopyFate::Wins });
+            copies
+                .extend(file.hidden().map(|file| Copy { place: place(&file), fate: CopyFate::Loses(file) }));
         }
         let text = String::from_utf8_lossy(path);
         let ignored = self.opened().ignored_at(&text).map(Path::to_owned);

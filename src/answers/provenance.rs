@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::copies::{Copy as PathCopy, CopyFate};
+use super::copies::{Copy as PathCopy, CopyFate, Deletions};
 use super::fate::out_of_place;
 use crate::note::Because;
 use crate::vfs::file::VfsFile;
@@ -131,13 +131,17 @@ impl Provenance {
 impl VfsFile {
     /// Where the file comes from.
     pub fn provenance(&self) -> Provenance {
-        self.provenance_of(Vfs::of(self.opened().clone()).copies(&self.path_bytes()))
+        let (vfs, path) = (Vfs::of(self.opened().clone()), self.path_bytes());
+        let mut copies = vfs.copies_there(Some(self), &path);
+        copies.extend(Deletions::of(&vfs).copies(&vfs, &path));
+        self.provenance_of(copies)
     }
 
     /// As [`VfsFile::provenance`], without the copies that were deleted in a writable mount, which take time
     /// to find.
     pub(crate) fn brief_provenance(&self) -> Provenance {
-        self.provenance_of(Vfs::of(self.opened().clone()).copies_there(&self.path_bytes()))
+        let vfs = Vfs::of(self.opened().clone());
+        self.provenance_of(vfs.copies_there(Some(self), &self.path_bytes()))
     }
 
     fn provenance_of(&self, copies: Vec<PathCopy>) -> Provenance {
