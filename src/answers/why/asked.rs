@@ -4,9 +4,9 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::inquiry::{
-    Explanation, IN_NO_FOLDER, Inquiry, NOT_FOUND, SIMILAR_NAME, ThingKind, UNOPENED, is_archive, is_called,
-    without_ghost,
+use super::investigation::{
+    Explanation, IN_NO_FOLDER, Investigation, NOT_FOUND, SIMILAR_NAME, ThingKind, UNOPENED, is_archive,
+    is_called, without_ghost,
 };
 use super::of_file::{SAME_NAMES_MAX, same_name};
 use super::of_settings::is_settings;
@@ -28,9 +28,9 @@ use crate::vfs::sources::resolve;
 pub(crate) fn why(vfs: &Vfs, set: &SourceSet, question: &Question) -> Explanation {
     let orders = planned(set);
     let orders = &orders[..];
-    let mut answer = Inquiry::new(vfs, orders, &set.options);
+    let mut answer = Investigation::new(vfs, orders, &set.options);
     let kind = answer.to(question);
-    let Inquiry { is_there, mut reasons, meant, path, .. } = answer;
+    let Investigation { is_there, mut reasons, meant, path, .. } = answer;
     let mut seen = HashSet::new();
     reasons.retain(|reason| seen.insert((reason.code, reason.subject.clone())));
     if reasons.iter().all(|it| it.code == SIMILAR_NAME) && !is_there {
@@ -64,7 +64,7 @@ pub(crate) fn why(vfs: &Vfs, set: &SourceSet, question: &Question) -> Explanatio
 /// nothing is said. `set` are the sources that `vfs` was opened from.
 pub(crate) fn why_missing(vfs: &Vfs, set: &SourceSet, paths: &[&str]) -> Vec<Option<Cause>> {
     let orders = planned(set);
-    let mut answer = Inquiry::new(vfs, &orders, &set.options);
+    let mut answer = Investigation::new(vfs, &orders, &set.options);
     answer.all = paths.iter().map(|path| path.to_ascii_lowercase()).collect();
     let is_of_copy =
         |it: &Cause| !matches!(it.fate, None | Some(Fate::Wins | Fate::NotHere)) && it.code != UNOPENED;
@@ -86,7 +86,7 @@ fn planned(set: &SourceSet) -> Vec<LoadOrder> {
     resolve::plan_each(&set.paths, &set.options).unwrap_or_default()
 }
 
-impl<'a> Inquiry<'a> {
+impl<'a> Investigation<'a> {
     fn new(vfs: &'a Vfs, orders: &'a [LoadOrder], options: &'a OpenOptions) -> Self {
         Self {
             vfs,

@@ -2,7 +2,7 @@
 //! what kind of thing is meant. Each kind has a file.
 
 mod asked;
-mod inquiry;
+mod investigation;
 mod of_archive;
 mod of_file;
 mod of_mod;
@@ -10,4 +10,4 @@ mod of_plugin;
 mod of_settings;
 
 pub(crate) use asked::{why, why_missing};
-pub(crate) use inquiry::{Explanation, NOT_FOUND, SAME_NAME, ThingKind};
+pub(crate) use investigation::{Explanation, NOT_FOUND, SAME_NAME, ThingKind};

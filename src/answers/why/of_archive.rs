@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::inquiry::{Inquiry, NOT_FOUND, UNOPENED, is_called, without_ghost};
+use super::investigation::{Investigation, NOT_FOUND, UNOPENED, is_called, without_ghost};
 use super::of_file::used;
 use crate::answers::fate::{Cause, Fate};
 use crate::game::caseless::same;
@@ -28,7 +28,7 @@ struct Listing {
     key: String,
 }
 
-impl<'a> Inquiry<'a> {
+impl<'a> Investigation<'a> {
     /// Answers for all archives of a name.
     pub(super) fn archive(&mut self, name: &str) {
         self.archives(&|path| is_called(path, name));

@@ -5,9 +5,9 @@ use std::iter::once_with;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::inquiry::{
-    ARCHIVES_MAX, Inquiry, LayerPath, NOT_FOUND, SAME_NAME, ThingKind, UNOPENED, Wanted, ghost, is_called,
-    is_marked, is_of_archive_not_loaded, without_ghost, without_mark,
+use super::investigation::{
+    ARCHIVES_MAX, Investigation, LayerPath, NOT_FOUND, SAME_NAME, ThingKind, UNOPENED, Wanted, ghost,
+    is_called, is_marked, is_of_archive_not_loaded, without_ghost, without_mark,
 };
 use crate::answers::copies::{Copy, CopyFate, why_mark};
 use crate::answers::fate::{Cause, Fate, HIDDEN, is_left_out, out_of_place};
@@ -22,7 +22,7 @@ use crate::vfs::file::{VfsFile, VfsLayer};
 /// Maximum number of files of the same name that are suggested.
 pub(super) const SAME_NAMES_MAX: usize = 4;
 
-impl<'a> Inquiry<'a> {
+impl<'a> Investigation<'a> {
     pub(super) fn file(&mut self, path: &str) {
         if let Some(file) = self.vfs.file(path) {
             self.file_that_is_there(&file);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::inquiry::{Inquiry, LayerPath, NOT_DEPLOYED, is_called, is_marked};
+use super::investigation::{Investigation, LayerPath, NOT_DEPLOYED, is_called, is_marked};
 use crate::answers::fate::{Cause, Fate, below_top, in_unread_folder, is_plugin_of};
 use crate::answers::question::{self, DEPTH_MAX};
 use crate::format::is_archive_name;
@@ -18,7 +18,7 @@ use crate::shown::Shown;
 use crate::system::text::count;
 use crate::vfs::file::{VfsFile, VfsLayer};
 
-impl<'a> Inquiry<'a> {
+impl<'a> Investigation<'a> {
     pub(super) fn a_mod(&mut self, name: &str) {
         self.deployed_mod(name);
         for (order, mods) in self.mod_lists() {

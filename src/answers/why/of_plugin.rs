@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::inquiry::{Inquiry, ghost, is_called, without_ghost};
+use super::investigation::{Investigation, ghost, is_called, without_ghost};
 use crate::answers::fate::{Cause, Fate};
 use crate::game::caseless::same;
 use crate::game::{ActiveRule, LayerKind, LoadOrder, OPENMW_CFG, OrderLayer, ReadList};
 use crate::note::{Note, NoteCode, NoteRule};
 use crate::shown::Shown;
 
-impl Inquiry<'_> {
+impl Investigation<'_> {
     pub(super) fn plugin(&mut self, thing: &str) {
         let name = without_ghost(thing);
         for order in self.orders {

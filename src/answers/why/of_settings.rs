@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::inquiry::{Inquiry, is_called};
+use super::investigation::{Investigation, is_called};
 use crate::answers::fate::{Cause, Fate};
 use crate::game::caseless::same;
 use crate::game::{LoadOrder, selected_profile};
@@ -20,7 +20,7 @@ pub(super) fn is_settings(name: &str) -> bool {
     [".ini", ".ccc"].iter().any(ends) || LISTS.iter().any(|it| same(it, name))
 }
 
-impl Inquiry<'_> {
+impl Investigation<'_> {
     pub(super) fn settings(&mut self, name: &str) {
         for order in self.orders {
             let read = self.read_by(order);

@@ -108,7 +108,7 @@ type LookedUp = Result<Option<String>, String>;
 type PathsFound = Result<Rc<HashSet<String>>, String>;
 
 /// A question, and the answer so far.
-pub(super) struct Inquiry<'a> {
+pub(super) struct Investigation<'a> {
     pub(super) vfs: &'a Vfs,
     pub(super) orders: &'a [LoadOrder],
     pub(super) options: &'a OpenOptions,
@@ -167,7 +167,7 @@ pub(super) struct LayerPath {
     pub(super) is_mod: bool,
 }
 
-impl<'a> Inquiry<'a> {
+impl<'a> Investigation<'a> {
     pub(super) fn add(&mut self, reason: Cause) {
         self.reasons.push(reason);
     }
