@@ -83,16 +83,9 @@ impl Deletions {
 }
 
 impl Vfs {
-    /// All copies of a path, the winner first.
-    pub(crate) fn copies(&self, path: &[u8]) -> Vec<Copy> {
-        let mut copies = self.copies_there(self.file(path).as_ref(), path);
-        copies.extend(Deletions::of(self).copies(self, path));
-        copies
-    }
-
-    /// The file at a path, what it hides, and the copies that the game ignores: all but those that a mark
-    /// deletes. A copy that is hidden itself hides nothing.
-    pub(crate) fn copies_there(&self, file: Option<&VfsFile>, path: &[u8]) -> Vec<Copy> {
+    /// All copies of a path, the winner first. `file` is the one that is asked about, if there is one: a copy
+    /// that is hidden itself hides nothing. Copies that a mark deletes are found among `deletions`.
+    pub(crate) fn copies(&self, file: Option<&VfsFile>, path: &[u8], deletions: &Deletions) -> Vec<Copy> {
         let place = |file: &VfsFile| file.layer().path().to_owned();
         let mut copies = Vec::new();
         if let Some(file) = file {
@@ -103,6 +96,7 @@ impl Vfs {
         let text = String::from_utf8_lossy(path);
         let ignored = self.opened().ignored_at(&text).map(Path::to_owned);
         copies.extend(ignored.map(|place| Copy { place, fate: CopyFate::Ignored }));
+        copies.extend(deletions.copies(self, path));
         copies
     }
 }

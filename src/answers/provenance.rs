@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::copies::{Copy as PathCopy, CopyFate, Deletions};
+use super::copies::{CopyFate, Deletions};
 use super::fate::out_of_place;
 use crate::note::Because;
 use crate::vfs::file::VfsFile;
@@ -131,20 +131,13 @@ impl Provenance {
 impl VfsFile {
     /// Where the file comes from.
     pub fn provenance(&self) -> Provenance {
-        let (vfs, path) = (Vfs::of(self.opened().clone()), self.path_bytes());
-        let mut copies = vfs.copies_there(Some(self), &path);
-        copies.extend(Deletions::of(&vfs).copies(&vfs, &path));
-        self.provenance_of(copies)
+        self.provenance_among(&Deletions::of(&Vfs::of(self.opened().clone())))
     }
 
-    /// As [`VfsFile::provenance`], without the copies that were deleted in a writable mount, which take time
-    /// to find.
-    pub(crate) fn brief_provenance(&self) -> Provenance {
-        let vfs = Vfs::of(self.opened().clone());
-        self.provenance_of(vfs.copies_there(Some(self), &self.path_bytes()))
-    }
-
-    fn provenance_of(&self, copies: Vec<PathCopy>) -> Provenance {
+    /// As [`VfsFile::provenance`], with copies that were deleted in a writable mount only if they are among
+    /// `deletions`, which takes time to find.
+    pub(crate) fn provenance_among(&self, deletions: &Deletions) -> Provenance {
+        let copies = Vfs::of(self.opened().clone()).copies(Some(self), &self.path_bytes(), deletions);
         let order = &self.opened().plan.order;
         let (mut hides, mut ignored, mut deleted) = (Vec::new(), Vec::new(), Vec::new());
         for copy in copies {

@@ -4,6 +4,7 @@ use super::error::Error;
 use super::status_link::Caller;
 use super::view::View;
 use crate::answers::Provenance;
+use crate::answers::copies::Deletions;
 use crate::tree::Ino;
 use crate::vfs::VfsFile;
 
@@ -45,7 +46,7 @@ impl View {
             .and_then(|name| name.strip_prefix(PREFIX))
             .ok_or(Error::NoXattr)?;
         let (_, value) = XATTRS.iter().find(|(known, _)| *known == name).ok_or(Error::NoXattr)?;
-        let provenance = self.file(ino).ok_or(Error::NoXattr)?.brief_provenance();
+        let provenance = self.file(ino).ok_or(Error::NoXattr)?.provenance_among(&Deletions::default());
         let provenance = self.provenance_for(caller(), provenance);
         let mut value = value(&provenance).ok_or(Error::NoXattr)?.into_bytes();
         value.truncate(VALUE_MAX);
@@ -54,7 +55,9 @@ impl View {
 
     /// The names of a file's extended attributes, each followed by a NUL. Folders have none.
     pub fn xattr_names(&self, ino: Ino) -> Vec<u8> {
-        let Some(provenance) = self.file(ino).map(|file| file.brief_provenance()) else { return Vec::new() };
+        let Some(provenance) = self.file(ino).map(|file| file.provenance_among(&Deletions::default())) else {
+            return Vec::new();
+        };
         let present = XATTRS.iter().filter(|(_, value)| value(&provenance).is_some());
         present.flat_map(|(name, _)| format!("{PREFIX}{name}\0").into_bytes()).collect()
     }

@@ -27,7 +27,7 @@ impl<'a> Investigation<'a> {
         if let Some(file) = self.vfs.file(path) {
             self.file_that_is_there(&file);
             // The user may mean another copy, which the game does not see.
-            let copies = self.vfs.copies(&file.path_bytes());
+            let copies = self.vfs.copies(Some(&file), &file.path_bytes(), &self.deletions);
             let others = copies.iter().filter_map(|copy| match &copy.fate {
                 CopyFate::Ignored => self.ignored_copy(&copy.place, &file.path()),
                 _ => copy.why_deleted(),

@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use serde::Serialize;
 
 use super::why::{Asked, without_warnings};
+use crate::answers::copies::Deletions;
 use crate::answers::question::{Meant, Question, hidden_by};
 use crate::answers::unseen::unseen_about;
 use crate::answers::{FileCopy, Provenance};
@@ -107,6 +108,7 @@ impl Which {
             Some(Asked::new(sources, &self.open)?)
         };
         let deployments = Deployments::default();
+        let deletions = unmounted.as_ref().map(|asked| Deletions::of(asked.vfs())).unwrap_or_default();
         // What was not looked at may match a pattern.
         let of_patterns = unmounted.iter().filter(|_| paths.iter().any(|path| selection::is_pattern(path)));
         of_patterns.for_each(|asked| inquiry.unseen.add(asked.vfs().unseen()));
@@ -124,7 +126,7 @@ impl Which {
                     within.inspect(|within| inquiry.unseen.add(&answering.unseen_about(path, within)));
                     answer.map(|answer| named_by(answer, &deployments))
                 }
-                Some(asked) => match find_provenance(asked.vfs(), path) {
+                Some(asked) => match find_provenance(asked.vfs(), path, &deletions) {
                     Ok(mut provenance) => {
                         let path = provenance.path.clone();
                         for copy in std::iter::once(&mut provenance.from).chain(&mut provenance.hides) {
@@ -271,7 +273,7 @@ fn each_line(list: &Path, mut call: impl FnMut(&Path) -> Result<(), Failure>) ->
 }
 
 /// Finds the provenance of a file that is not mounted.
-fn find_provenance(vfs: &Vfs, path: &Path) -> Result<Provenance, String> {
+fn find_provenance(vfs: &Vfs, path: &Path, deletions: &Deletions) -> Result<Provenance, String> {
     let file = match Meant::find(vfs, path) {
         Ok(Meant::Copy(copy)) => hidden_by(vfs, &copy).unwrap_or(copy),
         Ok(Meant::Folder(_)) => return Err(FOLDER.to_owned()),
@@ -279,7 +281,7 @@ fn find_provenance(vfs: &Vfs, path: &Path) -> Result<Provenance, String> {
     };
     // Reads the size from the data, as `stat` does in a mount, so that the provenance has it.
     file.size_or_estimate();
-    Ok(file.provenance())
+    Ok(file.provenance_among(deletions))
 }
 
 /// Why a mount does not answer, without the path.
