@@ -31,12 +31,12 @@ pub(crate) fn warn_of_game(folder: &Path) {
 /// Why a folder cannot receive the changes of a mount, and what to give instead. `None` if it is the user's
 /// alone. The folder exists, and its path has no links.
 pub(crate) fn edits_refusal(folder: &Path, vfs: &Vfs) -> Option<String> {
-    let mut known: Vec<(What, PathBuf)> = Vec::new();
-    known.extend(vfs.order().mods.iter().map(|mods| (What::Mods, mods.folder.clone())));
+    let mut known: Vec<(OwnerKind, PathBuf)> = Vec::new();
+    known.extend(vfs.order().mods.iter().map(|mods| (OwnerKind::Mods, mods.folder.clone())));
     known.extend(folders_of_instances(&Disk::default()));
     // The folder of mods that the user probably means.
     let is_near = |mods: &&PathBuf| mods.parent().is_some_and(|instance| folder.starts_with(instance));
-    let mut mods = known.iter().filter(|(what, _)| matches!(what, What::Mods)).map(|(_, path)| path);
+    let mut mods = known.iter().filter(|(what, _)| matches!(what, OwnerKind::Mods)).map(|(_, path)| path);
     let mods = match vfs.order().mods {
         Some(_) => mods.next(),
         None => mods.find(is_near),
@@ -79,7 +79,7 @@ fn new_folder(around: &Path) -> PathBuf {
 /// What a folder belongs to.
 #[derive(Debug)]
 struct FolderOwner {
-    what: What,
+    what: OwnerKind,
     /// Where the folder is.
     relation: Relation,
     /// The path of what it belongs to.
@@ -88,7 +88,7 @@ struct FolderOwner {
 
 /// What a folder can belong to.
 #[derive(Clone, Debug)]
-enum What {
+enum OwnerKind {
     /// The folder of a game, or its data folder. The text names the game.
     Game(&'static str),
     /// A folder that a mod manager fills itself.
@@ -114,21 +114,21 @@ enum Relation {
 impl FolderOwner {
     /// The owner of a folder of edits of a mount. Folders are compared by what they are, and not by their
     /// spelling. `known` has the folders of managers.
-    fn of_edits(folder: &Path, vfs: &Vfs, mut known: Vec<(What, PathBuf)>) -> Option<Self> {
+    fn of_edits(folder: &Path, vfs: &Vfs, mut known: Vec<(OwnerKind, PathBuf)>) -> Option<Self> {
         if let Some(work) = folder.ancestors().find(|it| it.file_name().is_some_and(edit_mount::is_made)) {
             let relation = if work == folder { Relation::Same } else { Relation::Inside };
-            return Some(Self { what: What::Work, relation, path: work.to_owned() });
+            return Some(Self { what: OwnerKind::Work, relation, path: work.to_owned() });
         }
         let game = vfs.order().installation.as_ref();
-        known.extend(game.map(|it| (What::Game(it.title.name), it.folder.join(it.title.data))));
-        known.extend(vfs.layers().map(|layer| (What::Source, layer.path().to_owned())));
+        known.extend(game.map(|it| (OwnerKind::Game(it.title.name), it.folder.join(it.title.data))));
+        known.extend(vfs.layers().map(|layer| (OwnerKind::Source, layer.path().to_owned())));
         let mounts = mountinfo::mounts();
         // Another user's mount could name a folder on a disk that hangs.
         let edited = mounts
             .iter()
             .filter(|it| it.is_trusted())
             .filter_map(|it| Some((it, edit_mount::edit_folder(it)?)));
-        known.extend(edited.map(|(it, edit)| (What::Edits(PathBuf::from(&it.source)), edit)));
+        known.extend(edited.map(|(it, edit)| (OwnerKind::Edits(PathBuf::from(&it.source)), edit)));
         Self::of_game_on(&Disk::default(), folder).or_else(|| Self::among(folder, known))
     }
 
@@ -142,7 +142,7 @@ impl FolderOwner {
 
     fn of_game_on(disk: &Disk, folder: &Path) -> Option<Self> {
         let owner = |name, relation, path: &Path| {
-            Some(Self { what: What::Game(name), relation, path: path.to_owned() })
+            Some(Self { what: OwnerKind::Game(name), relation, path: path.to_owned() })
         };
         if let Some(title) = game_in(disk, folder) {
             return owner(title.name, Relation::Around, &folder.join(title.data));
@@ -159,7 +159,7 @@ impl FolderOwner {
     }
 
     /// The one of some paths to which a folder is related in a way that counts; the nearest of several.
-    fn among(folder: &Path, known: Vec<(What, PathBuf)>) -> Option<Self> {
+    fn among(folder: &Path, known: Vec<(OwnerKind, PathBuf)>) -> Option<Self> {
         let own = id(folder)?;
         let above: Vec<DiskId> = folder.ancestors().skip(1).filter_map(id).collect();
         let related = known.into_iter().filter_map(|(what, path)| {
@@ -171,7 +171,7 @@ impl FolderOwner {
                 () if real.ancestors().skip(1).filter_map(id).any(|it| it == own) => Relation::Around,
                 () => return None,
             };
-            let counts = !matches!((&what, relation), (What::Mods, Relation::Inside));
+            let counts = !matches!((&what, relation), (OwnerKind::Mods, Relation::Inside));
             counts.then_some(Self { what, relation, path })
         });
         related.min_by_key(|it| it.relation)
@@ -186,12 +186,12 @@ impl fmt::Display for FolderOwner {
             Relation::Around => "this contains ",
         })?;
         match &self.what {
-            What::Game(name) => write!(f, "the data folder of {name}")?,
-            What::Manager => f.write_str("a folder that Mod Organizer fills")?,
-            What::Mods => f.write_str("the folder of Mod Organizer's mods")?,
-            What::Source => f.write_str("a source of this mount")?,
-            What::Work => f.write_str("a folder in which a writable mount works")?,
-            What::Edits(mount) => write!(f, "the folder of edits of the mount on {}", mount.shown())?,
+            OwnerKind::Game(name) => write!(f, "the data folder of {name}")?,
+            OwnerKind::Manager => f.write_str("a folder that Mod Organizer fills")?,
+            OwnerKind::Mods => f.write_str("the folder of Mod Organizer's mods")?,
+            OwnerKind::Source => f.write_str("a source of this mount")?,
+            OwnerKind::Work => f.write_str("a folder in which a writable mount works")?,
+            OwnerKind::Edits(mount) => write!(f, "the folder of edits of the mount on {}", mount.shown())?,
         }
         if self.relation == Relation::Same { Ok(()) } else { write!(f, " ({})", self.path.shown()) }
     }
@@ -204,13 +204,13 @@ const DEPTH_MAX: usize = 5;
 const SEARCH_TIME: Duration = Duration::from_secs(1);
 
 /// The folders of all instances of Mod Organizer, those of the mods first. They may be anywhere.
-fn folders_of_instances(disk: &Disk) -> Vec<(What, PathBuf)> {
+fn folders_of_instances(disk: &Disk) -> Vec<(OwnerKind, PathBuf)> {
     let environment = Environment::of_process();
     let found = find_instances(disk, &environment, &find(disk, &environment), Some(SEARCH_TIME));
-    let kinds = || [What::Mods].into_iter().chain(std::iter::repeat(What::Manager));
-    let mut folders: Vec<(What, PathBuf)> =
+    let kinds = || [OwnerKind::Mods].into_iter().chain(std::iter::repeat(OwnerKind::Manager));
+    let mut folders: Vec<(OwnerKind, PathBuf)> =
         found.into_iter().flat_map(|it| kinds().zip(it.folders)).collect();
-    folders.sort_by_key(|(what, _)| !matches!(what, What::Mods));
+    folders.sort_by_key(|(what, _)| !matches!(what, OwnerKind::Mods));
     folders
 }
 
