@@ -160,10 +160,10 @@ impl VfsFile {
         ignored.truncate(UNUSED_MAX);
         deleted.truncate(UNUSED_MAX);
         let notes = order.notes.iter().chain(&self.opened().left_out);
-        let unused = out_of_place(std::slice::from_ref(order), notes, self).map(|cause| Unused {
-            fate: cause.fate.map_or_else(String::new, |fate| fate.name().to_owned()),
-            code: cause.code.to_owned(),
-            why: cause.text,
+        let unused = out_of_place(std::slice::from_ref(order), notes, self).map(|reason| Unused {
+            fate: reason.fate.map_or_else(String::new, |fate| fate.name().to_owned()),
+            code: reason.code.to_owned(),
+            why: reason.text,
         });
         Provenance {
             unused,

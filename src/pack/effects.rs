@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::plan::{Plan, real_path};
 use super::planned::{Loader, PlannedArchive, PlannedFile};
 use crate::answers::comparison::{Compared, Digests, compare};
-use crate::answers::fate::{Cause, Fate};
+use crate::answers::fate::{Fate, Reason};
 use crate::format::hash::{Family, Hash};
 use crate::format::write::NewKind;
 use crate::game::caseless::{fold, same};
@@ -80,7 +80,7 @@ pub fn effects(plan: &Plan, game: &Vfs) -> Effects {
 }
 
 /// As [`effects`]. `fate` says what became of a file or archive on the disk that the game does not show.
-pub(crate) fn effects_with(plan: &Plan, game: &Vfs, fate: &dyn Fn(&Path) -> Option<Cause>) -> Effects {
+pub(crate) fn effects_with(plan: &Plan, game: &Vfs, fate: &dyn Fn(&Path) -> Option<Reason>) -> Effects {
     let mut after = After::new(plan, game);
     let mut changes = Vec::new();
     for archive in plan.archives() {
@@ -264,7 +264,7 @@ impl<'g> After<'g> {
         archive: &PlannedArchive,
         place: Option<&Above<'g>>,
         file: &PlannedFile,
-        fate: &dyn Fn(&Path) -> Option<Cause>,
+        fate: &dyn Fn(&Path) -> Option<Reason>,
     ) -> Option<Effect> {
         let copies = copies(self.game, &file.path);
         let is_source = |copy: &VfsFile| self.is_gone(copy) && !self.is_of_others(copy);
@@ -325,13 +325,18 @@ impl<'g> After<'g> {
     }
 
     /// What became of a file that the game does not have from its source.
-    fn not_shown(&mut self, file: &PlannedFile, is_new: bool, fate: &dyn Fn(&Path) -> Option<Cause>) -> Fate {
+    fn not_shown(
+        &mut self,
+        file: &PlannedFile,
+        is_new: bool,
+        fate: &dyn Fn(&Path) -> Option<Reason>,
+    ) -> Fate {
         let source = file.file.layer().path().to_owned();
         let at = self.not_shown.iter().position(|it| it.path == source).unwrap_or_else(|| {
-            let cause = fate(&path_of(&file.file));
-            let known = cause.as_ref().and_then(|cause| cause.fate).filter(|fate| *fate != Fate::Wins);
+            let reason = fate(&path_of(&file.file));
+            let known = reason.as_ref().and_then(|reason| reason.fate).filter(|fate| *fate != Fate::Wins);
             let why =
-                cause.filter(|_| known.is_some_and(|fate| fate != Fate::NotHere)).map(|cause| cause.text);
+                reason.filter(|_| known.is_some_and(|fate| fate != Fate::NotHere)).map(|reason| reason.text);
             let fate = known.unwrap_or(Fate::NotHere);
             self.not_shown.push(NotShown { path: source, fate, why, files: 0, new: 0 });
             self.not_shown.len() - 1

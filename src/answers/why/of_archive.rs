@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::investigation::{Investigation, NOT_FOUND, UNOPENED, is_called, without_ghost};
 use super::of_file::used;
-use crate::answers::fate::{Cause, Fate};
+use crate::answers::fate::{Fate, Reason};
 use crate::game::caseless::same;
 use crate::game::{
     AttachRule, Installation, LayerKind, LoadOrder, OrderLayer, decode_ini, ini_list, why_not_attached,
@@ -54,14 +54,14 @@ impl<'a> Investigation<'a> {
         let off = self.mods_off().iter().find(|off| folder.starts_with(&off.folder)).cloned();
         let within = archive.file_name().and_then(|it| it.to_str()).unwrap_or_default().to_owned();
         match off {
-            Some(off) => self.add(off.cause(archive)),
+            Some(off) => self.add(off.reason(archive)),
             None => {
                 let before = self.reasons.len();
                 let found = self.kept_away(&within);
                 self.reasons.extend(found);
                 if self.reasons.len() == before {
                     let text = "the game does not look for archives here";
-                    self.add(Cause::new(Fate::NotLoaded, "not-loaded", archive, text));
+                    self.add(Reason::new(Fate::NotLoaded, "not-loaded", archive, text));
                 }
             }
         }
@@ -92,9 +92,9 @@ impl<'a> Investigation<'a> {
             }
             Ok(false) => {
                 let text = "the archive has no file of this path";
-                self.add(Cause::new(Fate::NotHere, NOT_FOUND, archive, text));
+                self.add(Reason::new(Fate::NotHere, NOT_FOUND, archive, text));
             }
-            Err(why) => self.add(Cause::new(Fate::NotLoaded, UNOPENED, archive, why)),
+            Err(why) => self.add(Reason::new(Fate::NotLoaded, UNOPENED, archive, why)),
         }
     }
 
@@ -112,7 +112,7 @@ impl<'a> Investigation<'a> {
     }
 
     /// Whether the game loads one of some archives, and the reasons.
-    fn of_archives(&self, is_named: &dyn Fn(&Path) -> bool) -> (bool, Vec<Cause>) {
+    fn of_archives(&self, is_named: &dyn Fn(&Path) -> bool) -> (bool, Vec<Reason>) {
         let (mut is_there, mut reasons) = (false, Vec::new());
         let opened: HashSet<PathBuf> = self.vfs.layers().map(|layer| layer.path().to_owned()).collect();
         let layers = self.orders.iter().flat_map(|order| &order.layers);
@@ -120,11 +120,11 @@ impl<'a> Investigation<'a> {
             if opened.contains(&layer.path) {
                 is_there = true;
                 let text = format!("the archive is loaded: {}", layer.why);
-                reasons.push(Cause::new(Fate::Wins, "there", &layer.path, text));
+                reasons.push(Reason::new(Fate::Wins, "there", &layer.path, text));
             } else {
                 let why = self.has_path(&layer.path, "").err().unwrap_or_default();
                 let text = format!("the game loads this archive, but it cannot be opened: {why}");
-                reasons.push(Cause::new(Fate::NotLoaded, UNOPENED, &layer.path, text));
+                reasons.push(Reason::new(Fate::NotLoaded, UNOPENED, &layer.path, text));
             }
         }
         let noted = self.notes().filter(|note| is_named(Path::new(&note.subject)));
@@ -134,21 +134,21 @@ impl<'a> Investigation<'a> {
 
     /// The reason that a note on an archive gives. If nothing lists the archive, adds which settings or
     /// plugin the user may have meant to load it.
-    pub(super) fn not_loaded(&self, note: &Note) -> Cause {
-        let cause = Cause::of(note);
+    pub(super) fn not_loaded(&self, note: &Note) -> Reason {
+        let reason = Reason::of(note);
         let name = Path::new(&note.subject).file_name().and_then(|it| it.to_str());
         let is_unlisted = note.because.rule == NoteRule::InNoList;
-        let Some(name) = name.filter(|_| is_unlisted && self.hinted.get() < HINTS_MAX) else { return cause };
+        let Some(name) = name.filter(|_| is_unlisted && self.hinted.get() < HINTS_MAX) else { return reason };
         self.hinted.set(self.hinted.get() + 1);
         let listed = self.orders.iter().find_map(|order| self.listed_in_vain(order, name));
         let owner = self.orders.iter().find_map(|order| self.owner(order, name));
         let text = match (listed, owner) {
-            (None, None) => return cause,
+            (None, None) => return reason,
             (Some(listed), None) => format!("not loaded: {listed}"),
             (None, Some(owner)) => format!("not loaded: no INI file lists it, and {owner}"),
             (Some(listed), Some(owner)) => format!("not loaded: {listed}; {owner}"),
         };
-        Cause { text, ..cause }
+        Reason { text, ..reason }
     }
 
     /// Why the plugin that an archive is named after does not load it.

@@ -10,7 +10,7 @@ use super::investigation::{
     is_called, is_marked, is_of_archive_not_loaded, without_ghost, without_mark,
 };
 use crate::answers::copies::{Copy, CopyFate, why_mark};
-use crate::answers::fate::{Cause, Fate, HIDDEN, is_left_out, out_of_place};
+use crate::answers::fate::{Fate, HIDDEN, Reason, is_left_out, out_of_place};
 use crate::folder::deleted_by;
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
@@ -32,38 +32,43 @@ impl<'a> Investigation<'a> {
                 CopyFate::Ignored => self.ignored_copy(&copy.place, &file.path()),
                 _ => copy.why_deleted(),
             });
-            let others: Vec<Cause> = others.collect();
+            let others: Vec<Reason> = others.collect();
             self.reasons.extend(others);
-            let others: Vec<Cause> =
+            let others: Vec<Reason> =
                 self.in_archives(&file.path()).into_iter().chain(self.in_mods_off(&file.path())).collect();
             return self.reasons.extend(others);
         }
         // The folder of a mod that was left in the data folder is no folder of the game.
         let nested = self.notes().filter(|note| note.code == NoteCode::ModNested);
-        let nested: Vec<Cause> =
-            nested.filter(|note| is_called(Path::new(&note.subject), path)).map(Cause::of).collect();
+        let nested: Vec<Reason> =
+            nested.filter(|note| is_called(Path::new(&note.subject), path)).map(Reason::of).collect();
         if !nested.is_empty() {
             return self.reasons.extend(nested);
         }
         if let Some(folder) = self.vfs.folder(path) {
             if self.is_in_hidden_folder(&format!("{path}/file")) {
-                return self.add(Cause::new(Fate::Off, "mo2-hidden", Path::new(&folder.path()), HIDDEN));
+                return self.add(Reason::new(Fate::Off, "mo2-hidden", Path::new(&folder.path()), HIDDEN));
             }
             self.is_there = true;
             let text = "this is a folder of the game; ask about a file in it";
-            return self.add(Cause::remark("folder", Path::new(&folder.path()), text));
+            return self.add(Reason::remark("folder", Path::new(&folder.path()), text));
         }
         self.outside_of_tree(path);
     }
 
     pub(super) fn file_that_is_there(&mut self, file: &VfsFile) {
-        if let Some(cause) = self.out_of_place(file) {
-            return self.add(cause);
+        if let Some(reason) = self.out_of_place(file) {
+            return self.add(reason);
         }
         self.is_there = true;
         let layer = file.layer();
         let why = if layer.why().is_empty() { String::new() } else { format!(" ({})", layer.why()) };
-        self.add(Cause::new(Fate::Wins, "there", layer.path(), format!("{} is from here{why}", file.path())));
+        self.add(Reason::new(
+            Fate::Wins,
+            "there",
+            layer.path(),
+            format!("{} is from here{why}", file.path()),
+        ));
         self.reasons.extend(self.deployed_by(layer.path(), &file.path()));
         for hidden in file.hidden() {
             self.add(self.loses(file, &hidden));
@@ -72,7 +77,7 @@ impl<'a> Investigation<'a> {
             Path::new(&note.subject) == layer.path()
                 && matches!(note.code, NoteCode::ArchiveVersion | NoteCode::ArchiveCutOff)
         };
-        let mut notes: Vec<Cause> = self.notes().filter(of_layer).map(Cause::of).collect();
+        let mut notes: Vec<Reason> = self.notes().filter(of_layer).map(Reason::of).collect();
         for note in notes.iter_mut().filter(|it| it.code == NoteCode::ArchiveCutOff.as_str()) {
             let end = file.place().1.saturating_add(file.packed_size());
             let is_cut = self.disk.metadata(layer.path()).is_ok_and(|it| end > it.len());
@@ -88,16 +93,16 @@ impl<'a> Investigation<'a> {
         self.reasons.extend(spelling);
     }
 
-    fn out_of_place(&self, file: &VfsFile) -> Option<Cause> {
+    fn out_of_place(&self, file: &VfsFile) -> Option<Reason> {
         out_of_place(self.orders, self.notes(), file)
     }
 
     /// What became of a hidden copy.
-    pub(super) fn loses(&self, winner: &VfsFile, hidden: &VfsFile) -> Cause {
+    pub(super) fn loses(&self, winner: &VfsFile, hidden: &VfsFile) -> Reason {
         let (winner, below) = (winner.layer(), hidden.layer());
         let text = self.why_wins(&winner, &below);
         let by = winner.path().to_string_lossy().into_owned();
-        Cause { by, ..Cause::new(Fate::Loses, "hidden", below.path(), text) }
+        Reason { by, ..Reason::new(Fate::Loses, "hidden", below.path(), text) }
     }
 
     /// Why one layer wins over another.
@@ -138,7 +143,7 @@ impl<'a> Investigation<'a> {
     }
 
     /// A reason if only one of several folders, whose names differ in case, has a file of the game's own.
-    fn only_in_one_spelling(&self, file: &VfsFile) -> Option<Cause> {
+    fn only_in_one_spelling(&self, file: &VfsFile) -> Option<Reason> {
         let layer = file.layer();
         let is_own = |(order, it): &(&LoadOrder, &OrderLayer)| {
             it.path == layer.path() && !it.is_managed && order.installation.is_some()
@@ -161,12 +166,12 @@ impl<'a> Investigation<'a> {
                  their names differ only in case; merge them",
                 without.shown()
             );
-            Some(Cause::remark(NoteCode::FolderCase.as_str(), with, text))
+            Some(Reason::remark(NoteCode::FolderCase.as_str(), with, text))
         })
     }
 
     /// The reason for a loose file that a game ignores because of its settings.
-    fn ignored_copy(&self, folder: &Path, path: &str) -> Option<Cause> {
+    fn ignored_copy(&self, folder: &Path, path: &str) -> Option<Reason> {
         let (order, _) = self.folders().find(|(_, layer)| layer.path == folder)?;
         Some(self.ignored(order, &self.disk.find_file(folder, path)?))
     }
@@ -186,7 +191,11 @@ impl<'a> Investigation<'a> {
                 return ThingKind::Mod;
             }
             self.is_there = true;
-            self.add(Cause::remark("folder", folder, "this is a folder of the game; ask about a file in it"));
+            self.add(Reason::remark(
+                "folder",
+                folder,
+                "this is a folder of the game; ask about a file in it",
+            ));
             return ThingKind::File;
         }
         let exact = folder.join(within);
@@ -209,7 +218,7 @@ impl<'a> Investigation<'a> {
                 Some(_) if self.state_of_mod(folder).is_none() && !self.is_in_hidden_folder(&in_it) => {
                     self.is_there = true;
                     let text = "this is a folder of the game; ask about a file in it";
-                    self.add(Cause::remark("folder", Path::new(&name), text));
+                    self.add(Reason::remark("folder", Path::new(&name), text));
                     self.mark(place, &path);
                 }
                 _ if self.mark(place, &path) => {}
@@ -240,7 +249,7 @@ impl<'a> Investigation<'a> {
         let mut copies = self.deletions.copies(self.vfs, within.as_bytes());
         copies.retain(|it| it.is_deleted_in(&place.folder));
         if let Some(text) = self.state_of_mod(&place.folder) {
-            self.add(Cause::new(Fate::Off, "mo2-mod-off", path, text));
+            self.add(Reason::new(Fate::Off, "mo2-mod-off", path, text));
         }
         self.add(why_mark(path, &deleted, &copies));
         true
@@ -274,7 +283,7 @@ impl<'a> Investigation<'a> {
     /// Why something on the disk is not in the tree.
     fn not_in_tree(&mut self, place: &LayerPath, path: &Path) {
         if let Some(text) = self.state_of_mod(&place.folder) {
-            return self.add(Cause::new(Fate::Off, "mo2-mod-off", path, text));
+            return self.add(Reason::new(Fate::Off, "mo2-mod-off", path, text));
         }
         let deleted = self.deleted_at(&place.folder, &place.within);
         if !deleted.is_empty() {
@@ -290,25 +299,25 @@ impl<'a> Investigation<'a> {
             within.into_iter().filter(|it| is_marked(mods, it)).last()
         });
         if let Some(marked) = marked {
-            return self.add(Cause::new(Fate::Off, "mo2-hidden", marked, HIDDEN));
+            return self.add(Reason::new(Fate::Off, "mo2-hidden", marked, HIDDEN));
         }
         if let Some(name) = path.file_name().and_then(|it| it.to_str()).filter(|it| ghosted(it).is_some()) {
             return self.add(ghost(&path.with_file_name(name)));
         }
-        if let Some(cause) = self.left_out(&place.folder, &place.within) {
-            return self.add(cause);
+        if let Some(reason) = self.left_out(&place.folder, &place.within) {
+            return self.add(reason);
         }
-        if let Some(cause) = self.other_spelling(&place.folder, &place.within) {
-            return self.add(cause);
+        if let Some(reason) = self.other_spelling(&place.folder, &place.within) {
+            return self.add(reason);
         }
         match order {
             Some(order) => {
-                let cause = self.ignored(order, path);
-                self.add(cause);
+                let reason = self.ignored(order, path);
+                self.add(reason);
             }
             None => {
                 let text = "the sources leave this file out";
-                self.add(Cause::new(Fate::Ignored, "ignored", path, text));
+                self.add(Reason::new(Fate::Ignored, "ignored", path, text));
             }
         }
     }
@@ -326,7 +335,7 @@ impl<'a> Investigation<'a> {
             }
             None => {
                 let path = place.folder.join(within);
-                self.add(Cause::new(Fate::NotHere, NOT_FOUND, &path, "there is no such file on the disk"));
+                self.add(Reason::new(Fate::NotHere, NOT_FOUND, &path, "there is no such file on the disk"));
             }
         }
         // The path may be in the game from elsewhere.
@@ -342,14 +351,14 @@ impl<'a> Investigation<'a> {
 
     /// Copies of a path that the tree does not have.
     pub(super) fn outside_of_tree(&mut self, path: &str) {
-        let found: Vec<Cause> = self.outside(path).collect();
+        let found: Vec<Reason> = self.outside(path).collect();
         self.reasons.extend(found);
     }
 
     /// What became of each copy of a path that the tree does not have, the most probable first. A place is
     /// searched only when its turn comes.
-    pub(super) fn outside(&self, path: &str) -> impl Iterator<Item = Cause> {
-        let searches: [fn(&Self, &str) -> Vec<Cause>; 3] =
+    pub(super) fn outside(&self, path: &str) -> impl Iterator<Item = Reason> {
+        let searches: [fn(&Self, &str) -> Vec<Reason>; 3] =
             [Self::deleted, Self::in_archives, Self::not_deployed];
         let before = searches.into_iter().flat_map(move |search| search(self, path));
         before.chain(self.in_mods_off(path)).chain(once_with(|| self.in_folders(path)).flatten())
@@ -361,14 +370,14 @@ impl<'a> Investigation<'a> {
     }
 
     /// The fate of a copy in an archive that is not loaded.
-    pub(super) fn unloaded_copy(&self, note: &Note) -> Cause {
-        let cause = self.not_loaded(note);
-        let text = format!("this archive has the file, but is {}", cause.text);
-        Cause { text, ..cause }
+    pub(super) fn unloaded_copy(&self, note: &Note) -> Reason {
+        let reason = self.not_loaded(note);
+        let text = format!("this archive has the file, but is {}", reason.text);
+        Reason { text, ..reason }
     }
 
     /// Archives that have a path, but are not loaded, or could not be opened.
-    pub(super) fn in_archives(&self, path: &str) -> Vec<Cause> {
+    pub(super) fn in_archives(&self, path: &str) -> Vec<Reason> {
         let mut found = Vec::new();
         for note in self.notes_of_unloaded() {
             if self.has_path(Path::new(&note.subject), path) == Ok(true) {
@@ -377,10 +386,10 @@ impl<'a> Investigation<'a> {
         }
         // A file that is there is hardly meant to be in an archive that nobody can look into.
         if !self.is_there {
-            for cause in self.deep_archives().iter() {
-                if self.has_path(Path::new(&cause.subject), path) == Ok(true) {
-                    let text = format!("this archive has the file, but {}", cause.text);
-                    found.push(Cause { text, ..cause.clone() });
+            for reason in self.deep_archives().iter() {
+                if self.has_path(Path::new(&reason.subject), path) == Ok(true) {
+                    let text = format!("this archive has the file, but {}", reason.text);
+                    found.push(Reason { text, ..reason.clone() });
                 }
             }
             for layer in self.unopened_archives().iter() {
@@ -389,7 +398,7 @@ impl<'a> Investigation<'a> {
                         "the game loads this archive, but it cannot be opened, so its files are unknown: \
                          {why}"
                     );
-                    found.push(Cause::new(Fate::NotLoaded, UNOPENED, &layer.path, text));
+                    found.push(Reason::new(Fate::NotLoaded, UNOPENED, &layer.path, text));
                 }
             }
         }
@@ -397,20 +406,20 @@ impl<'a> Investigation<'a> {
         if self.orders.iter().any(|order| order.invalidated.contains(&invalidated)) {
             let text = "ArchiveInvalidation.txt names this path, so the game ignores it in all archives";
             let code = NoteCode::ArchiveInvalidation.as_str();
-            found.push(Cause::new(Fate::Ignored, code, Path::new(path), text));
+            found.push(Reason::new(Fate::Ignored, code, Path::new(path), text));
         }
         found
     }
 
     /// The archives below the top of the game's data folder, which the game does not load.
-    fn deep_archives(&self) -> Rc<Vec<Cause>> {
+    fn deep_archives(&self) -> Rc<Vec<Reason>> {
         let find = || {
             let deep = self.vfs.files().filter(|file| {
                 file.path_bytes().contains(&b'/') && is_archive_name(file.name()) && file.layer().is_folder()
             });
             let at = |file: &VfsFile| file.layer().path().join(file.path()).to_string_lossy().into_owned();
-            let cause = |file: VfsFile| Some(Cause { subject: at(&file), ..self.out_of_place(&file)? });
-            deep.take(ARCHIVES_MAX).filter_map(cause).collect::<Vec<_>>().into()
+            let reason = |file: VfsFile| Some(Reason { subject: at(&file), ..self.out_of_place(&file)? });
+            deep.take(ARCHIVES_MAX).filter_map(reason).collect::<Vec<_>>().into()
         };
         self.deep_archives.get_or_init(find).clone()
     }
@@ -427,13 +436,13 @@ impl<'a> Investigation<'a> {
     }
 
     /// Mods that are off and have a path, loose or in an archive.
-    fn in_mods_off(&self, path: &str) -> impl Iterator<Item = Cause> {
+    fn in_mods_off(&self, path: &str) -> impl Iterator<Item = Reason> {
         let mods = self.mods_off();
         let mut opened = 0;
         (0..mods.len()).flat_map(move |number| {
             let off = &mods[number];
             if let Some(file) = self.disk.find_file(&off.data, path) {
-                return vec![off.cause(&file)];
+                return vec![off.reason(&file)];
             }
             let names = self.disk.names(&off.data).unwrap_or_default();
             let archives = names.iter().filter(|name| is_archive_name(name.as_bytes()));
@@ -442,12 +451,12 @@ impl<'a> Investigation<'a> {
                 opened <= ARCHIVES_MAX && self.has_path(archive, path) == Ok(true)
             });
             let text = format!("this archive has the file, but {}", off.why);
-            archives.map(|archive| Cause { text: text.clone(), ..off.cause(&archive) }).collect()
+            archives.map(|archive| Reason { text: text.clone(), ..off.reason(&archive) }).collect()
         })
     }
 
     /// Folders of the game that have a path on the disk, although the game does not see it.
-    fn in_folders(&self, path: &str) -> Vec<Cause> {
+    fn in_folders(&self, path: &str) -> Vec<Reason> {
         let mut found = Vec::new();
         let deleted = self.deletions.copies(self.vfs, path.as_bytes());
         for (order, layer) in
@@ -466,14 +475,14 @@ impl<'a> Investigation<'a> {
             let names = self.disk.names(folder).unwrap_or_default();
             let below = names.iter().flat_map(|name| [name.to_owned(), format!("{name}/Data")]);
             if below.into_iter().any(|it| self.disk.find_file(&folder.join(it), path).is_some()) {
-                found.push(Cause::of(note));
+                found.push(Reason::of(note));
             }
         }
         found
     }
 
     /// A link or a folder on the way to a path that was left out.
-    fn left_out(&self, folder: &Path, path: &str) -> Option<Cause> {
+    fn left_out(&self, folder: &Path, path: &str) -> Option<Reason> {
         let is_above = |note: &&Note| {
             let Ok(within) = Path::new(&note.subject).strip_prefix(folder) else { return false };
             let within = within.to_string_lossy().to_ascii_lowercase();
@@ -481,11 +490,11 @@ impl<'a> Investigation<'a> {
             let rest = rest.strip_prefix(&within);
             !within.is_empty() && rest.is_some_and(|it| it.is_empty() || it.starts_with('/'))
         };
-        self.notes().filter(|note| is_left_out(note.code)).find(is_above).map(Cause::of)
+        self.notes().filter(|note| is_left_out(note.code)).find(is_above).map(Reason::of)
     }
 
     /// Why a game ignores a loose file that exists.
-    fn ignored(&self, order: &LoadOrder, file: &Path) -> Cause {
+    fn ignored(&self, order: &LoadOrder, file: &Path) -> Reason {
         let text = match &order.precedence.loose {
             LooseRule::Below(_) => order.why_loose_ignored(),
             LooseRule::Never => format!("the game ignores loose files: {}", order.because_loose),
@@ -495,16 +504,16 @@ impl<'a> Investigation<'a> {
                     "" => "the file is on the disk, but the mod manager does not pass it on".to_owned(),
                     below => format!("of a mod, the game's data folder shows only the folder {below}"),
                 };
-                return Cause::new(Fate::Ignored, "not-passed-on", file, text);
+                return Reason::new(Fate::Ignored, "not-passed-on", file, text);
             }
             _ => "the file is on the disk, but the game does not see it".to_owned(),
         };
         let because = order.because_loose.clone();
-        Cause { because, ..Cause::new(Fate::Ignored, NoteCode::LooseDisabled.as_str(), file, text) }
+        Reason { because, ..Reason::new(Fate::Ignored, NoteCode::LooseDisabled.as_str(), file, text) }
     }
 
     /// A file whose path differs by case from the one that the game sees.
-    fn other_spelling(&self, folder: &Path, path: &str) -> Option<Cause> {
+    fn other_spelling(&self, folder: &Path, path: &str) -> Option<Reason> {
         let found = self.disk.find(folder, path);
         let others = found.map(|it| it.others).unwrap_or_default();
         let other = others.iter().find(|other| {
@@ -515,11 +524,11 @@ impl<'a> Investigation<'a> {
         })?;
         let text =
             "this folder has the file, but the game sees another folder of the same name in other case";
-        Some(Cause::new(Fate::Ignored, NoteCode::FolderCase.as_str(), other, text))
+        Some(Reason::new(Fate::Ignored, NoteCode::FolderCase.as_str(), other, text))
     }
 
     /// Files of a path in a folder beside the game's data folder, whose name differs from it in case.
-    pub(super) fn beside(&self, path: &str) -> Vec<Cause> {
+    pub(super) fn beside(&self, path: &str) -> Vec<Reason> {
         let mut found = Vec::new();
         for (_, layer) in self.folders().filter(|(_, layer)| !layer.is_managed) {
             let (Some(parent), Some(name)) = (layer.path.parent(), layer.path.file_name()) else { continue };
@@ -533,7 +542,7 @@ impl<'a> Investigation<'a> {
                      merge them",
                     layer.path.shown()
                 );
-                Cause::new(Fate::Ignored, NoteCode::FolderCase.as_str(), &file, text)
+                Reason::new(Fate::Ignored, NoteCode::FolderCase.as_str(), &file, text)
             }));
         }
         found
@@ -543,12 +552,12 @@ impl<'a> Investigation<'a> {
     pub(super) fn several(&mut self, paths: &[String]) {
         let mut found = Vec::new();
         for file in paths.iter().filter_map(|path| self.vfs.file(path)) {
-            let cause = self.out_of_place(&file).unwrap_or_else(|| {
+            let reason = self.out_of_place(&file).unwrap_or_else(|| {
                 self.is_there = true;
                 let place = file.layer().path().join(file.path());
-                Cause::new(Fate::Wins, SAME_NAME, &place, "the game has a file of this name from here")
+                Reason::new(Fate::Wins, SAME_NAME, &place, "the game has a file of this name from here")
             });
-            found.push(cause);
+            found.push(reason);
         }
         found.sort_by_key(|it| it.fate != Some(Fate::Wins));
         let more = found.len().saturating_sub(SAME_NAMES_MAX);
@@ -567,7 +576,7 @@ impl<'a> Investigation<'a> {
         let files = self.vfs.files().filter(is_named);
         let deeper = files.filter(|file| file.path().to_ascii_lowercase().ends_with(&end));
         let found = deeper.filter_map(|file| self.out_of_place(&file)).take(SAME_NAMES_MAX);
-        let found: Vec<Cause> = found.collect();
+        let found: Vec<Reason> = found.collect();
         self.reasons.extend(found);
     }
 
@@ -600,7 +609,7 @@ impl<'a> Investigation<'a> {
         for off in self.mods_off().iter() {
             let alike = self.walk(&off.folder).into_iter();
             let alike = alike.filter(|path| is_named(path) && self.disk.is_file(path));
-            found.extend(alike.map(|path| off.cause(&path)));
+            found.extend(alike.map(|path| off.reason(&path)));
         }
         for (_, mods) in self.mod_lists() {
             for folder in mods.enabled.iter().map(|it| mods.folder.join(it)) {
@@ -610,15 +619,15 @@ impl<'a> Investigation<'a> {
                 };
                 let alike = self.walk(&folder).into_iter();
                 let alike = alike.filter(|path| is_named(&without_mark(mods, path)) && is_hidden(path));
-                found.extend(alike.map(|path| Cause::new(Fate::Off, "mo2-hidden", &path, HIDDEN)));
+                found.extend(alike.map(|path| Reason::new(Fate::Off, "mo2-hidden", &path, HIDDEN)));
             }
         }
         let not_loaded = self.notes().filter(|note| is_of_archive_not_loaded(note));
         for note in not_loaded.take(ARCHIVES_MAX) {
             if let Ok(Some(path)) = self.look_up(Path::new(&note.subject), Wanted::Name(name.to_owned())) {
-                let cause = self.not_loaded(note);
-                let text = format!("this archive has {path}, but is {}", cause.text);
-                found.push(Cause { text, ..cause });
+                let reason = self.not_loaded(note);
+                let text = format!("this archive has {path}, but is {}", reason.text);
+                found.push(Reason { text, ..reason });
             }
         }
         if !found.is_empty() {
@@ -630,11 +639,11 @@ impl<'a> Investigation<'a> {
 }
 
 /// The copy that the game uses.
-pub(super) fn used(winner: &VfsFile) -> Cause {
+pub(super) fn used(winner: &VfsFile) -> Reason {
     let text = format!("the game has {} from here", winner.path());
-    Cause::new(Fate::Wins, "there", winner.layer().path(), text)
+    Reason::new(Fate::Wins, "there", winner.layer().path(), text)
 }
 
-pub(super) fn same_name(path: &str) -> Cause {
-    Cause::remark(SAME_NAME, Path::new(path), "a file of this name is at another path")
+pub(super) fn same_name(path: &str) -> Reason {
+    Reason::remark(SAME_NAME, Path::new(path), "a file of this name is at another path")
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::investigation::{Investigation, is_called};
-use crate::answers::fate::{Cause, Fate};
+use crate::answers::fate::{Fate, Reason};
 use crate::game::caseless::same;
 use crate::game::{LoadOrder, selected_profile};
 use crate::note::{Note, NoteCode};
@@ -26,7 +26,7 @@ impl Investigation<'_> {
             let read = self.read_by(order);
             for (path, text) in read.iter().filter(|(path, _)| is_called(path, name)) {
                 self.is_there = true;
-                self.add(Cause::new(Fate::Wins, "there", path, text));
+                self.add(Reason::new(Fate::Wins, "there", path, text));
             }
             let Some(installation) = &order.installation else { continue };
             let folders = [&installation.my_games, &Some(installation.folder.clone()), &order.profile]
@@ -40,8 +40,8 @@ impl Investigation<'_> {
             let mut seen = HashSet::new();
             unread.retain(|file| seen.insert(file.clone()) && read.iter().all(|(path, _)| path != file));
             for file in unread {
-                let cause = self.not_read(&file);
-                self.add(cause);
+                let reason = self.not_read(&file);
+                self.add(reason);
             }
         }
     }
@@ -49,14 +49,14 @@ impl Investigation<'_> {
     /// Answers for one file with settings, or for one list.
     pub(super) fn settings_at(&mut self, path: &Path) {
         let read: Vec<_> = self.orders.iter().flat_map(|order| self.read_by(order)).collect();
-        let cause = match read.iter().find(|(it, _)| self.is_one_file(it, path)) {
+        let reason = match read.iter().find(|(it, _)| self.is_one_file(it, path)) {
             Some((read, text)) => {
                 self.is_there = true;
-                Cause::new(Fate::Wins, "there", read, text)
+                Reason::new(Fate::Wins, "there", read, text)
             }
             None => self.not_read(path),
         };
-        self.add(cause);
+        self.add(reason);
     }
 
     /// The settings files and lists that a game or its manager reads, with what is said of each.
@@ -78,13 +78,13 @@ impl Investigation<'_> {
     }
 
     /// Why the game does not read a file with settings or a list.
-    fn not_read(&self, path: &Path) -> Cause {
+    fn not_read(&self, path: &Path) -> Reason {
         let is_about = |note: &&Note| {
             matches!(note.code, NoteCode::SettingsIgnored | NoteCode::SettingsUnreached)
                 && Path::new(&note.subject) == path
         };
         if let Some(note) = self.notes().find(is_about) {
-            return Cause { fate: Some(Fate::Ignored), ..Cause::of(note) };
+            return Reason { fate: Some(Fate::Ignored), ..Reason::of(note) };
         }
         let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
         let lists = || self.orders.iter().filter_map(|it| it.plugin_list.as_ref());
@@ -103,7 +103,7 @@ impl Investigation<'_> {
             None if read.is_empty() => "the game does not read this file; it reads none of this kind".into(),
             None => format!("the game does not read this file; it reads {}", read.join(", ")),
         };
-        Cause::new(Fate::Ignored, NoteCode::SettingsIgnored.as_str(), path, text)
+        Reason::new(Fate::Ignored, NoteCode::SettingsIgnored.as_str(), path, text)
     }
 
     /// Answers for a profile of Mod Organizer, or for a list in it. Returns whether it is one.
@@ -117,7 +117,7 @@ impl Investigation<'_> {
             if self.disk.is_file(path) && is_in_used() && (is_mods || is_plugins()) {
                 let (who, what) = if is_mods { ("Mod Organizer", "mods") } else { ("the game", "plugins") };
                 self.is_there = true;
-                self.add(Cause::new(Fate::Wins, "there", path, format!("{who} reads this list of {what}")));
+                self.add(Reason::new(Fate::Wins, "there", path, format!("{who} reads this list of {what}")));
                 return true;
             }
             let folders = path.parent().zip(used.parent());
@@ -132,13 +132,13 @@ impl Investigation<'_> {
                         "Mod Organizer has the profile \"{}\" selected, not this one; select it there",
                         selected.shown()
                     );
-                    self.add(Cause::new(Fate::Off, "mo2-profile-off", path, text));
+                    self.add(Reason::new(Fate::Off, "mo2-profile-off", path, text));
                 }
                 None => {
                     let mods = order.mods.as_ref().map_or(0, |it| it.enabled.len());
                     let text = format!("Mod Organizer has this profile selected; {} on", count(mods, "mod"));
                     self.is_there = true;
-                    self.add(Cause::new(Fate::Wins, "there", path, text));
+                    self.add(Reason::new(Fate::Wins, "there", path, text));
                 }
             }
             return true;

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::conflicts::Subject;
 use crate::answers::comparison::differences;
-use crate::answers::fate::{Cause, Fate};
+use crate::answers::fate::{Fate, Reason};
 use crate::answers::manifest::{Manifest, ManifestError};
 use crate::answers::order_changes::{Culprit, ListChange, Listing, OrderChanges};
 use crate::answers::why::why_missing;
@@ -163,7 +163,7 @@ struct JsonDifference<'a> {
     b: Option<Side>,
     /// Why the source that lacks the file does not have it, although a copy is there.
     #[serde(skip_serializing_if = "Option::is_none")]
-    missing: Option<&'a Cause>,
+    missing: Option<&'a Reason>,
     /// What causes the difference, if both sources are games.
     #[serde(rename = "mod", skip_serializing_if = "Option::is_none")]
     of_mod: Option<Culprit>,
@@ -173,7 +173,7 @@ struct JsonDifference<'a> {
 #[derive(Default)]
 struct Missing {
     /// The name of the source and the reason, by the path of the file.
-    whys: HashMap<String, (&'static str, Cause)>,
+    whys: HashMap<String, (&'static str, Reason)>,
 }
 
 /// Maximum number of files of which a source is asked why it lacks them.
@@ -193,17 +193,17 @@ impl Missing {
         self.whys.extend(known);
     }
 
-    fn why(&self, path: &str) -> Option<&Cause> {
-        self.whys.get(path).map(|(_, cause)| cause)
+    fn why(&self, path: &str) -> Option<&Reason> {
+        self.whys.get(path).map(|(_, reason)| reason)
     }
 
     /// A line for each reason, with the number of files and one of them. Files count of which `is_said`
     /// is true.
-    fn groups(&self, is_said: impl Fn(&str, &Cause) -> bool) -> Vec<String> {
+    fn groups(&self, is_said: impl Fn(&str, &Reason) -> bool) -> Vec<String> {
         let mut groups: BTreeMap<(&str, &str, &str, String), Vec<&str>> = BTreeMap::new();
-        for (path, (source, cause)) in self.whys.iter().filter(|(path, (_, cause))| is_said(path, cause)) {
-            let fate = cause.fate.map_or("", Fate::in_words);
-            groups.entry((source, fate, cause.code, cause.text.clone())).or_default().push(path);
+        for (path, (source, reason)) in self.whys.iter().filter(|(path, (_, reason))| is_said(path, reason)) {
+            let fate = reason.fate.map_or("", Fate::in_words);
+            groups.entry((source, fate, reason.code, reason.text.clone())).or_default().push(path);
         }
         let line = |((source, fate, code, text), paths): (_, Vec<&str>)| {
             let example = paths.iter().min().copied().unwrap_or_default();
@@ -462,7 +462,7 @@ impl SourceDifferences {
         };
         let all = self.differences.iter().chain(self.unloaded.iter().map(|it| &it.difference));
         let switched: HashSet<&str> = all.filter(is_switched).map(|it| it.path.as_str()).collect();
-        self.missing.groups(|path, cause| cause.fate != Some(Fate::Off) || !switched.contains(path))
+        self.missing.groups(|path, reason| reason.fate != Some(Fate::Off) || !switched.contains(path))
     }
 
     /// The files that differ by what causes it: first what has most files, at the end the game itself. Empty
