@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde_json::Value;
 
 use super::pack::{names, with_files};
-use crate::mounted::{Finished, TestDir, finish, is_root, run};
+use crate::mounted::{Finished, TestDir, finish, run};
 use crate::support::ba2::{Ba2File, Chunk, Texture};
 use crate::support::content::{noise, texels, text};
 use crate::support::{Ba2, Tes3, Tes4, Tes4File, dds, hash};
@@ -1218,6 +1217,7 @@ fn files_are_moved_only_to_a_folder_that_is_known_to_be_empty_and_writable() {
     fs::write(dir.path("full/x"), "mine").unwrap();
     fs::write(dir.path("file"), "mine").unwrap();
     std::os::unix::fs::symlink("nowhere", dir.path("dangling")).unwrap();
+    dir.give_to_user();
     for (folder, mode) in [("full", 0o311), ("closed", 0o600), ("readable", 0o555)] {
         fs::set_permissions(dir.path(folder), fs::Permissions::from_mode(mode)).unwrap();
     }
@@ -1232,10 +1232,7 @@ fn files_are_moved_only_to_a_folder_that_is_known_to_be_empty_and_writable() {
         ("./out/", "the archives go there"),
     ] {
         let mut command =
-            dir.bsafs(["pack", "MyMod", "--game", "skyrimse", "-o", "out", "--move-packed", to]);
-        if is_root() {
-            command.uid(65534).gid(65534);
-        }
+            dir.bsafs_as_user(["pack", "MyMod", "--game", "skyrimse", "-o", "out", "--move-packed", to]);
         let finished = run(&mut command);
         assert!(finished.code == 2 && finished.err.contains(why), "{to}: {finished:?}");
         assert!(names(&dir.path("out")).is_empty(), "{to}");

@@ -428,7 +428,7 @@ fn what_the_daemon_of_another_user_says_is_shown_as_his_claim() {
         assert!(lines.lines().any(is_claim), "{arguments:?}: {lines}");
     }
     // What the user himself asks is no claim.
-    let own = run(Command::new(env!("CARGO_BIN_EXE_bsafs")).args(["status", "--json", path]).uid(user));
+    let own = run(Command::new(dir.copy_program()).args(["status", "--json", path]).uid(user));
     assert!(own.code != 0 || !own.out.contains("claimed_by"), "{own:?}");
 }
 

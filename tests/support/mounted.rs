@@ -297,16 +297,23 @@ impl TestDir {
     /// as root, this is `nobody`, who may be unable to reach cargo's build folder.
     pub fn give_to_user(&self) {
         if is_root() {
-            // `cp` makes the copy. If this process wrote it, a child that another test forks meanwhile would
-            // inherit the writable descriptor. Then running the copy would fail with ETXTBSY.
-            let status = Command::new("cp").arg(PROGRAM).arg(self.path("bsafs")).status().unwrap();
-            assert!(status.success());
+            self.copy_program();
             let folder = self.path("");
             let status = Command::new("chown").arg("-R").arg("nobody").arg(folder).status().unwrap();
             assert!(status.success());
         } else {
             std::os::unix::fs::symlink(PROGRAM, self.path("bsafs")).unwrap();
         }
+    }
+
+    /// Copies the program into the folder, because another user may be unable to reach cargo's build folder.
+    pub fn copy_program(&self) -> PathBuf {
+        // `cp` makes the copy. If this process wrote it, a child that another test forks meanwhile would
+        // inherit the writable descriptor. Then running the copy would fail with ETXTBSY.
+        let copy = self.path("bsafs");
+        let status = Command::new("cp").arg(PROGRAM).arg(&copy).status().unwrap();
+        assert!(status.success());
+        copy
     }
 
     /// A command that an ordinary user runs in this folder.
