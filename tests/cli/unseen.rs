@@ -699,7 +699,8 @@ fn output_that_cannot_be_written_and_input_that_cannot_be_read_are_failures() {
     fs::write(dir.path("mod/a.txt"), "a").unwrap();
     let program = dir.bsafs([""; 0]).get_program().to_str().unwrap().to_owned();
     let shell = |script: &str| {
-        let script = script.replace("bsafs", &program);
+        // The path of the program may contain spaces.
+        let script = script.replace("bsafs", &format!("'{program}'"));
         run(Command::new("sh")
             .args(["-c", &script])
             .current_dir(dir.path(""))
