@@ -10,7 +10,7 @@
 //! | `Counted` | things of several kinds: how many of each, and the first; each kind becomes a note |
 //! | `NoteSummary`, `Reasons` | all notes of one code in one line |
 //! | `Because` | the settings that decided what a note says |
-//! | `Reason` in `answers/fate.rs` | what became of one copy, often by a note |
+//! | `FateReason` in `answers/fate.rs` | what became of one copy, often by a note |
 //! | `WalkNote` in `folder/notes.rs` | what a walk left out; the path of the folder is not known there |
 //! | `Quirk` in `content/codec/error.rs` | what is odd about a stream; its file is not known there |
 //! | `Finding` in `format/structure.rs` | a fault in the tables of an archive, with the entries |

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::fate::{Fate, Reason};
+use super::fate::{Fate, FateReason};
 use crate::folder::{MARKED, deleted_by};
 use crate::game::Disk;
 use crate::shown::Shown;
@@ -108,7 +108,7 @@ const MARK: &str = "deletion-mark";
 
 impl Copy {
     /// Why a copy is hidden that was deleted in a writable mount; `None` for other copies.
-    pub(crate) fn why_deleted(&self) -> Option<Reason> {
+    pub(crate) fn why_deleted(&self) -> Option<FateReason> {
         let CopyFate::Deleted(deletion) = &self.fate else { return None };
         let mark = deletion.mark().map(|it| {
             format!("; to get it back, remove the mark {} while no mount writes there", it.shown())
@@ -125,7 +125,7 @@ impl Copy {
             mark.unwrap_or_default()
         );
         let by = deletion.folder.to_string_lossy().into_owned();
-        Some(Reason { by, ..Reason::new(Fate::Deleted, DELETED, &self.place, text) })
+        Some(FateReason { by, ..FateReason::new(Fate::Deleted, DELETED, &self.place, text) })
     }
 
     /// Whether a mark in this folder hides the copy.
@@ -146,7 +146,7 @@ impl Deletion {
 }
 
 /// What a mark on the disk is, in a folder that is a layer. `copies` are those that it hides.
-pub(crate) fn why_mark(mark: &Path, deleted: &Path, copies: &[Copy]) -> Reason {
+pub(crate) fn why_mark(mark: &Path, deleted: &Path, copies: &[Copy]) -> FateReason {
     let what = match mark == deleted {
         true if mark.is_dir() => "this folder replaced one that was deleted in a writable mount".to_owned(),
         true => "this marks a deletion in a writable mount".to_owned(),
@@ -161,7 +161,7 @@ pub(crate) fn why_mark(mark: &Path, deleted: &Path, copies: &[Copy]) -> Reason {
         }
     };
     let text = format!("{what}{hides}. A game knows no such marks, and still loads what they hide");
-    Reason::new(Fate::Deleted, MARK, mark, text)
+    FateReason::new(Fate::Deleted, MARK, mark, text)
 }
 
 fn name(path: &Path) -> &Path {

@@ -99,7 +99,7 @@ pub(crate) fn is_left_out(code: NoteCode) -> bool {
 
 /// A reason why something is in a game or not, usually the fate of a copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Reason {
+pub(crate) struct FateReason {
     /// What became of the subject; `None` if the reason is only a remark.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fate: Option<Fate>,
@@ -117,7 +117,7 @@ pub(crate) struct Reason {
     pub(crate) because: Because,
 }
 
-impl Reason {
+impl FateReason {
     pub(crate) fn new(fate: Fate, code: &'static str, subject: &Path, text: impl Into<String>) -> Self {
         Self { fate: Some(fate), ..Self::remark(code, subject, text) }
     }
@@ -147,7 +147,7 @@ pub(crate) fn out_of_place<'n>(
     orders: &[LoadOrder],
     notes: impl Iterator<Item = &'n Note>,
     file: &VfsFile,
-) -> Option<Reason> {
+) -> Option<FateReason> {
     let (layer, path) = (file.layer(), file.path());
     if !layer.is_folder() {
         return None;
@@ -158,10 +158,11 @@ pub(crate) fn out_of_place<'n>(
     let of_order = |order: &LoadOrder| {
         let hidden = || {
             let folder = hidden_folder(order.mods.as_ref()?, &path)?;
-            Some(Reason::new(Fate::Off, "mo2-hidden", &layer.path().join(folder), HIDDEN))
+            Some(FateReason::new(Fate::Off, "mo2-hidden", &layer.path().join(folder), HIDDEN))
         };
-        let not_loaded = || Some(Reason::new(Fate::NotLoaded, "not-at-top", &at(), below_top(order, file)?));
-        let ignored = || Some(Reason::new(Fate::Ignored, "not-at-top", &at(), in_unread_folder(&path)?));
+        let not_loaded =
+            || Some(FateReason::new(Fate::NotLoaded, "not-at-top", &at(), below_top(order, file)?));
+        let ignored = || Some(FateReason::new(Fate::Ignored, "not-at-top", &at(), in_unread_folder(&path)?));
         hidden().or_else(nested).or_else(not_loaded).or_else(ignored)
     };
     // A large game has thousands of layers, and few files that are out of place. So the layers come last.
@@ -188,12 +189,12 @@ pub(crate) fn nested_around<'n>(
     notes: impl Iterator<Item = &'n Note>,
     layer: &Path,
     path: &Path,
-) -> Option<Reason> {
+) -> Option<FateReason> {
     let is_around = |note: &&Note| {
         let subject = Path::new(&note.subject);
         subject.starts_with(layer) && path.starts_with(subject)
     };
-    notes.filter(|note| is_nested(note)).find(is_around).map(Reason::of)
+    notes.filter(|note| is_nested(note)).find(is_around).map(FateReason::of)
 }
 
 fn is_nested(note: &Note) -> bool {

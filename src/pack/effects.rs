@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::plan::{Plan, real_path};
 use super::planned::{Loader, PlannedArchive, PlannedFile};
 use crate::answers::comparison::{Compared, Digests, compare};
-use crate::answers::fate::{Fate, Reason};
+use crate::answers::fate::{Fate, FateReason};
 use crate::format::hash::{Family, Hash};
 use crate::format::write::NewKind;
 use crate::game::caseless::{fold, same};
@@ -80,7 +80,7 @@ pub fn effects(plan: &Plan, game: &Vfs) -> Effects {
 }
 
 /// As [`effects`]. `fate` says what became of a file or archive on the disk that the game does not show.
-pub(crate) fn effects_with(plan: &Plan, game: &Vfs, fate: &dyn Fn(&Path) -> Option<Reason>) -> Effects {
+pub(crate) fn effects_with(plan: &Plan, game: &Vfs, fate: &dyn Fn(&Path) -> Option<FateReason>) -> Effects {
     let mut after = After::new(plan, game);
     let mut changes = Vec::new();
     for archive in plan.archives() {
@@ -264,7 +264,7 @@ impl<'g> After<'g> {
         archive: &PlannedArchive,
         place: Option<&Above<'g>>,
         file: &PlannedFile,
-        fate: &dyn Fn(&Path) -> Option<Reason>,
+        fate: &dyn Fn(&Path) -> Option<FateReason>,
     ) -> Option<Effect> {
         let copies = copies(self.game, &file.path);
         let is_source = |copy: &VfsFile| self.is_gone(copy) && !self.is_of_others(copy);
@@ -329,7 +329,7 @@ impl<'g> After<'g> {
         &mut self,
         file: &PlannedFile,
         is_new: bool,
-        fate: &dyn Fn(&Path) -> Option<Reason>,
+        fate: &dyn Fn(&Path) -> Option<FateReason>,
     ) -> Fate {
         let source = file.file.layer().path().to_owned();
         let at = self.not_shown.iter().position(|it| it.path == source).unwrap_or_else(|| {

@@ -11,7 +11,7 @@ use super::investigation::{
 use super::of_file::{SAME_NAMES_MAX, same_name};
 use super::of_settings::is_settings;
 use crate::answers::copies::Deletions;
-use crate::answers::fate::{Fate, Reason};
+use crate::answers::fate::{Fate, FateReason};
 use crate::answers::question::{self, Question};
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
@@ -36,7 +36,7 @@ pub(crate) fn why(vfs: &Vfs, set: &SourceSet, question: &Question) -> Explanatio
     if reasons.iter().all(|it| it.code == SIMILAR_NAME) && !is_there {
         let text = "nothing of this name is in the game, in its archives that are not loaded, or in mods \
                     that are off";
-        reasons.insert(0, Reason::new(Fate::NotHere, NOT_FOUND, Path::new(&question.text), text));
+        reasons.insert(0, FateReason::new(Fate::NotHere, NOT_FOUND, Path::new(&question.text), text));
     }
     let other = reasons.iter().filter_map(|it| it.fate).find(|it| *it != Fate::Wins);
     let fate = if is_there { Fate::Wins } else { other.unwrap_or(Fate::NotHere) };
@@ -62,12 +62,12 @@ pub(crate) fn why(vfs: &Vfs, set: &SourceSet, question: &Question) -> Explanatio
 
 /// The first reason, if there is one, why each of some paths is not in the tree. Of a file that is nowhere,
 /// nothing is said. `set` are the sources that `vfs` was opened from.
-pub(crate) fn why_missing(vfs: &Vfs, set: &SourceSet, paths: &[&str]) -> Vec<Option<Reason>> {
+pub(crate) fn why_missing(vfs: &Vfs, set: &SourceSet, paths: &[&str]) -> Vec<Option<FateReason>> {
     let orders = planned(set);
     let mut answer = Investigation::new(vfs, &orders, &set.options);
     answer.all = paths.iter().map(|path| path.to_ascii_lowercase()).collect();
     let is_of_copy =
-        |it: &Reason| !matches!(it.fate, None | Some(Fate::Wins | Fate::NotHere)) && it.code != UNOPENED;
+        |it: &FateReason| !matches!(it.fate, None | Some(Fate::Wins | Fate::NotHere)) && it.code != UNOPENED;
     let mut first = |path: &&str| {
         match answer.kind_of(path) {
             ThingKind::Plugin => answer.plugin(path),
@@ -139,7 +139,7 @@ impl<'a> Investigation<'a> {
         if question.text.is_empty() {
             self.is_there = true;
             let text = "this is the game as a whole; ask about a file, plugin or mod";
-            self.add(Reason::remark("folder", Path::new(&question.asked), text));
+            self.add(FateReason::remark("folder", Path::new(&question.asked), text));
             return ThingKind::File;
         }
         if let Some(path) = &question.disk
@@ -184,7 +184,7 @@ impl<'a> Investigation<'a> {
         let mut kind = if is_settings { kind } else { guessed };
         if is_settings {
             let never = self.notes().filter(|note| note.code == NoteCode::NeverStarted);
-            self.reasons.extend(never.map(Reason::of));
+            self.reasons.extend(never.map(FateReason::of));
         }
         if self.is_unknown() && is_file && !name.contains('/') && self.managed_mod(name) {
             kind = ThingKind::Mod;
@@ -244,7 +244,8 @@ impl<'a> Investigation<'a> {
                 self.file(&file.path());
                 if !name.contains('/') && file.name().eq_ignore_ascii_case(name.as_bytes()) {
                     let others = self.named(name).into_iter().filter(|it| *it != file.path());
-                    let others: Vec<Reason> = others.take(SAME_NAMES_MAX).map(|it| same_name(&it)).collect();
+                    let others: Vec<FateReason> =
+                        others.take(SAME_NAMES_MAX).map(|it| same_name(&it)).collect();
                     self.reasons.extend(others);
                 }
                 return ThingKind::File;
@@ -300,7 +301,11 @@ impl<'a> Investigation<'a> {
             found.extend(near.into_iter().map(str::to_owned));
         }
         for name in found {
-            self.add(Reason::remark(SIMILAR_NAME, Path::new(&name), "this name is similar; is it meant?"));
+            self.add(FateReason::remark(
+                SIMILAR_NAME,
+                Path::new(&name),
+                "this name is similar; is it meant?",
+            ));
         }
     }
 
@@ -357,7 +362,7 @@ impl<'a> Investigation<'a> {
             if question.may_be_elsewhere() || is_in_tree {
                 return None;
             }
-            self.add(Reason::new(Fate::NotHere, NOT_FOUND, path, "there is no such file on the disk"));
+            self.add(FateReason::new(Fate::NotHere, NOT_FOUND, path, "there is no such file on the disk"));
             return Some(ThingKind::File);
         }
         if let Some(name) = self.staged_mod(path) {
@@ -375,7 +380,7 @@ impl<'a> Investigation<'a> {
                 let at = place.folder.join(&place.within);
                 let kind = self.copy(&place);
                 let text = format!("it is deployed as {}", at.shown());
-                self.add(Reason::remark("deployed", path, text));
+                self.add(FateReason::remark("deployed", path, text));
                 Some(kind)
             }
             None => {
@@ -389,10 +394,10 @@ impl<'a> Investigation<'a> {
                 } else if self.disk.is_dir(path) && places.into_iter().any(|it| it.starts_with(path)) {
                     self.is_there = true;
                     let text = "folders of the game are below this one; ask about a file, plugin or mod";
-                    self.add(Reason::remark("folder", path, text));
+                    self.add(FateReason::remark("folder", path, text));
                 } else {
                     let text = "the game and its mods use no folder that has this file";
-                    self.add(Reason::new(Fate::NotDeployed, IN_NO_FOLDER, path, text));
+                    self.add(FateReason::new(Fate::NotDeployed, IN_NO_FOLDER, path, text));
                 }
                 Some(ThingKind::File)
             }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use serde::Serialize;
 
 use crate::answers::copies::{Copy, Deletions};
-use crate::answers::fate::{Fate, HIDDEN, Reason, hidden_folder, is_plugin_of, nested_around};
+use crate::answers::fate::{Fate, FateReason, HIDDEN, hidden_folder, is_plugin_of, nested_around};
 use crate::format::is_archive_name;
 use crate::game::caseless::{fold, same};
 use crate::game::{
@@ -46,7 +46,7 @@ pub(crate) struct Explanation {
     /// What became of it.
     pub(crate) fate: Fate,
     /// The reasons, the most probable first. Never empty.
-    pub(crate) reasons: Vec<Reason>,
+    pub(crate) reasons: Vec<FateReason>,
 }
 
 impl Explanation {
@@ -119,7 +119,7 @@ pub(super) struct Investigation<'a> {
     pub(super) all: HashSet<String>,
     /// Which of these each archive has.
     pub(super) all_in: RefCell<HashMap<PathBuf, PathsFound>>,
-    pub(super) deep_archives: OnceCell<Rc<Vec<Reason>>>,
+    pub(super) deep_archives: OnceCell<Rc<Vec<FateReason>>>,
     pub(super) unopened_archives: OnceCell<Rc<Vec<&'a OrderLayer>>>,
     pub(super) mods_off: OnceCell<Rc<Vec<ModOff>>>,
     /// The marks of what was deleted in writable mounts.
@@ -133,7 +133,7 @@ pub(super) struct Investigation<'a> {
     /// The path or name that the question was taken for.
     pub(super) meant: Option<String>,
     pub(super) is_there: bool,
-    pub(super) reasons: Vec<Reason>,
+    pub(super) reasons: Vec<FateReason>,
 }
 
 /// A mod that is installed, of which nothing is in the game.
@@ -154,8 +154,8 @@ impl ModOff {
     }
 
     /// The fate of the mod, or of a file in it.
-    pub(super) fn reason(&self, subject: &Path) -> Reason {
-        Reason::new(self.fate, self.code, subject, &self.why)
+    pub(super) fn reason(&self, subject: &Path) -> FateReason {
+        FateReason::new(self.fate, self.code, subject, &self.why)
     }
 }
 
@@ -168,7 +168,7 @@ pub(super) struct LayerPath {
 }
 
 impl<'a> Investigation<'a> {
-    pub(super) fn add(&mut self, reason: Reason) {
+    pub(super) fn add(&mut self, reason: FateReason) {
         self.reasons.push(reason);
     }
 
@@ -241,13 +241,13 @@ impl<'a> Investigation<'a> {
     }
 
     /// The reasons for the copies of a path, or of a folder, that were deleted in writable mounts.
-    pub(super) fn deleted(&self, path: &str) -> Vec<Reason> {
+    pub(super) fn deleted(&self, path: &str) -> Vec<FateReason> {
         let copies = self.deletions.copies(self.vfs, path.as_bytes());
         copies.iter().filter_map(Copy::why_deleted).collect()
     }
 
     /// As [`Self::deleted`], for the copy in one place.
-    pub(super) fn deleted_at(&self, place: &Path, path: &str) -> Vec<Reason> {
+    pub(super) fn deleted_at(&self, place: &Path, path: &str) -> Vec<FateReason> {
         let copies = self.deletions.copies(self.vfs, path.as_bytes());
         copies.iter().filter(|it| self.is_one_file(&it.place, place)).filter_map(Copy::why_deleted).collect()
     }
@@ -274,7 +274,7 @@ impl<'a> Investigation<'a> {
     }
 
     /// The file or a folder above it that the user hid in Mod Organizer.
-    pub(super) fn marked_hidden(&self, mods: &ModList, folder: &Path, path: &str) -> Option<Reason> {
+    pub(super) fn marked_hidden(&self, mods: &ModList, folder: &Path, path: &str) -> Option<FateReason> {
         let mut folder = folder.to_owned();
         let mut rest = path.trim_start_matches(['/', '.']);
         while !rest.is_empty() {
@@ -289,7 +289,7 @@ impl<'a> Investigation<'a> {
                     || self.marked_hidden(mods, hidden, below).is_some()
             });
             if let Some(hidden) = hidden.next() {
-                return Some(Reason::new(Fate::Off, "mo2-hidden", &hidden, HIDDEN));
+                return Some(FateReason::new(Fate::Off, "mo2-hidden", &hidden, HIDDEN));
             }
             folder.push(names.get(name)?);
             rest = below;
@@ -298,7 +298,7 @@ impl<'a> Investigation<'a> {
     }
 
     /// The reason for a mod in a layer whose files are too deep for the game, if something is in that mod.
-    pub(super) fn nested_around(&self, layer: &Path, path: &Path) -> Option<Reason> {
+    pub(super) fn nested_around(&self, layer: &Path, path: &Path) -> Option<FateReason> {
         nested_around(self.notes(), layer, path)
     }
 
@@ -398,9 +398,9 @@ impl<'a> Investigation<'a> {
     }
 }
 
-pub(super) fn ghost(path: &Path) -> Reason {
+pub(super) fn ghost(path: &Path) -> FateReason {
     let text = "the plugin is ghosted, so the game does not see it; remove .ghost from its name";
-    Reason::new(Fate::Off, "ghost", path, text)
+    FateReason::new(Fate::Off, "ghost", path, text)
 }
 
 pub(super) fn is_archive(path: &Path) -> bool {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::investigation::{Investigation, NOT_FOUND, UNOPENED, is_called, without_ghost};
 use super::of_file::used;
-use crate::answers::fate::{Fate, Reason};
+use crate::answers::fate::{Fate, FateReason};
 use crate::game::caseless::same;
 use crate::game::{
     AttachRule, Installation, LayerKind, LoadOrder, OrderLayer, decode_ini, ini_list, why_not_attached,
@@ -61,7 +61,7 @@ impl<'a> Investigation<'a> {
                 self.reasons.extend(found);
                 if self.reasons.len() == before {
                     let text = "the game does not look for archives here";
-                    self.add(Reason::new(Fate::NotLoaded, "not-loaded", archive, text));
+                    self.add(FateReason::new(Fate::NotLoaded, "not-loaded", archive, text));
                 }
             }
         }
@@ -92,9 +92,9 @@ impl<'a> Investigation<'a> {
             }
             Ok(false) => {
                 let text = "the archive has no file of this path";
-                self.add(Reason::new(Fate::NotHere, NOT_FOUND, archive, text));
+                self.add(FateReason::new(Fate::NotHere, NOT_FOUND, archive, text));
             }
-            Err(why) => self.add(Reason::new(Fate::NotLoaded, UNOPENED, archive, why)),
+            Err(why) => self.add(FateReason::new(Fate::NotLoaded, UNOPENED, archive, why)),
         }
     }
 
@@ -112,7 +112,7 @@ impl<'a> Investigation<'a> {
     }
 
     /// Whether the game loads one of some archives, and the reasons.
-    fn of_archives(&self, is_named: &dyn Fn(&Path) -> bool) -> (bool, Vec<Reason>) {
+    fn of_archives(&self, is_named: &dyn Fn(&Path) -> bool) -> (bool, Vec<FateReason>) {
         let (mut is_there, mut reasons) = (false, Vec::new());
         let opened: HashSet<PathBuf> = self.vfs.layers().map(|layer| layer.path().to_owned()).collect();
         let layers = self.orders.iter().flat_map(|order| &order.layers);
@@ -120,11 +120,11 @@ impl<'a> Investigation<'a> {
             if opened.contains(&layer.path) {
                 is_there = true;
                 let text = format!("the archive is loaded: {}", layer.why);
-                reasons.push(Reason::new(Fate::Wins, "there", &layer.path, text));
+                reasons.push(FateReason::new(Fate::Wins, "there", &layer.path, text));
             } else {
                 let why = self.has_path(&layer.path, "").err().unwrap_or_default();
                 let text = format!("the game loads this archive, but it cannot be opened: {why}");
-                reasons.push(Reason::new(Fate::NotLoaded, UNOPENED, &layer.path, text));
+                reasons.push(FateReason::new(Fate::NotLoaded, UNOPENED, &layer.path, text));
             }
         }
         let noted = self.notes().filter(|note| is_named(Path::new(&note.subject)));
@@ -134,8 +134,8 @@ impl<'a> Investigation<'a> {
 
     /// The reason that a note on an archive gives. If nothing lists the archive, adds which settings or
     /// plugin the user may have meant to load it.
-    pub(super) fn not_loaded(&self, note: &Note) -> Reason {
-        let reason = Reason::of(note);
+    pub(super) fn not_loaded(&self, note: &Note) -> FateReason {
+        let reason = FateReason::of(note);
         let name = Path::new(&note.subject).file_name().and_then(|it| it.to_str());
         let is_unlisted = note.because.rule == NoteRule::InNoList;
         let Some(name) = name.filter(|_| is_unlisted && self.hinted.get() < HINTS_MAX) else { return reason };
@@ -148,7 +148,7 @@ impl<'a> Investigation<'a> {
             (None, Some(owner)) => format!("not loaded: no INI file lists it, and {owner}"),
             (Some(listed), Some(owner)) => format!("not loaded: {listed}; {owner}"),
         };
-        Reason { text, ..reason }
+        FateReason { text, ..reason }
     }
 
     /// Why the plugin that an archive is named after does not load it.

@@ -10,7 +10,7 @@ use super::investigation::{
     is_called, is_marked, is_of_archive_not_loaded, without_ghost, without_mark,
 };
 use crate::answers::copies::{Copy, CopyFate, why_mark};
-use crate::answers::fate::{Fate, HIDDEN, Reason, is_left_out, out_of_place};
+use crate::answers::fate::{Fate, FateReason, HIDDEN, is_left_out, out_of_place};
 use crate::folder::deleted_by;
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
@@ -32,26 +32,26 @@ impl<'a> Investigation<'a> {
                 CopyFate::Ignored => self.ignored_copy(&copy.place, &file.path()),
                 _ => copy.why_deleted(),
             });
-            let others: Vec<Reason> = others.collect();
+            let others: Vec<FateReason> = others.collect();
             self.reasons.extend(others);
-            let others: Vec<Reason> =
+            let others: Vec<FateReason> =
                 self.in_archives(&file.path()).into_iter().chain(self.in_mods_off(&file.path())).collect();
             return self.reasons.extend(others);
         }
         // The folder of a mod that was left in the data folder is no folder of the game.
         let nested = self.notes().filter(|note| note.code == NoteCode::ModNested);
-        let nested: Vec<Reason> =
-            nested.filter(|note| is_called(Path::new(&note.subject), path)).map(Reason::of).collect();
+        let nested: Vec<FateReason> =
+            nested.filter(|note| is_called(Path::new(&note.subject), path)).map(FateReason::of).collect();
         if !nested.is_empty() {
             return self.reasons.extend(nested);
         }
         if let Some(folder) = self.vfs.folder(path) {
             if self.is_in_hidden_folder(&format!("{path}/file")) {
-                return self.add(Reason::new(Fate::Off, "mo2-hidden", Path::new(&folder.path()), HIDDEN));
+                return self.add(FateReason::new(Fate::Off, "mo2-hidden", Path::new(&folder.path()), HIDDEN));
             }
             self.is_there = true;
             let text = "this is a folder of the game; ask about a file in it";
-            return self.add(Reason::remark("folder", Path::new(&folder.path()), text));
+            return self.add(FateReason::remark("folder", Path::new(&folder.path()), text));
         }
         self.outside_of_tree(path);
     }
@@ -63,7 +63,7 @@ impl<'a> Investigation<'a> {
         self.is_there = true;
         let layer = file.layer();
         let why = if layer.why().is_empty() { String::new() } else { format!(" ({})", layer.why()) };
-        self.add(Reason::new(
+        self.add(FateReason::new(
             Fate::Wins,
             "there",
             layer.path(),
@@ -77,7 +77,7 @@ impl<'a> Investigation<'a> {
             Path::new(&note.subject) == layer.path()
                 && matches!(note.code, NoteCode::ArchiveVersion | NoteCode::ArchiveCutOff)
         };
-        let mut notes: Vec<Reason> = self.notes().filter(of_layer).map(Reason::of).collect();
+        let mut notes: Vec<FateReason> = self.notes().filter(of_layer).map(FateReason::of).collect();
         for note in notes.iter_mut().filter(|it| it.code == NoteCode::ArchiveCutOff.as_str()) {
             let end = file.place().1.saturating_add(file.packed_size());
             let is_cut = self.disk.metadata(layer.path()).is_ok_and(|it| end > it.len());
@@ -93,16 +93,16 @@ impl<'a> Investigation<'a> {
         self.reasons.extend(spelling);
     }
 
-    fn out_of_place(&self, file: &VfsFile) -> Option<Reason> {
+    fn out_of_place(&self, file: &VfsFile) -> Option<FateReason> {
         out_of_place(self.orders, self.notes(), file)
     }
 
     /// What became of a hidden copy.
-    pub(super) fn loses(&self, winner: &VfsFile, hidden: &VfsFile) -> Reason {
+    pub(super) fn loses(&self, winner: &VfsFile, hidden: &VfsFile) -> FateReason {
         let (winner, below) = (winner.layer(), hidden.layer());
         let text = self.why_wins(&winner, &below);
         let by = winner.path().to_string_lossy().into_owned();
-        Reason { by, ..Reason::new(Fate::Loses, "hidden", below.path(), text) }
+        FateReason { by, ..FateReason::new(Fate::Loses, "hidden", below.path(), text) }
     }
 
     /// Why one layer wins over another.
@@ -143,7 +143,7 @@ impl<'a> Investigation<'a> {
     }
 
     /// A reason if only one of several folders, whose names differ in case, has a file of the game's own.
-    fn only_in_one_spelling(&self, file: &VfsFile) -> Option<Reason> {
+    fn only_in_one_spelling(&self, file: &VfsFile) -> Option<FateReason> {
         let layer = file.layer();
         let is_own = |(order, it): &(&LoadOrder, &OrderLayer)| {
             it.path == layer.path() && !it.is_managed && order.installation.is_some()
@@ -166,12 +166,12 @@ impl<'a> Investigation<'a> {
                  their names differ only in case; merge them",
                 without.shown()
             );
-            Some(Reason::remark(NoteCode::FolderCase.as_str(), with, text))
+            Some(FateReason::remark(NoteCode::FolderCase.as_str(), with, text))
         })
     }
 
     /// The reason for a loose file that a game ignores because of its settings.
-    fn ignored_copy(&self, folder: &Path, path: &str) -> Option<Reason> {
+    fn ignored_copy(&self, folder: &Path, path: &str) -> Option<FateReason> {
         let (order, _) = self.folders().find(|(_, layer)| layer.path == folder)?;
         Some(self.ignored(order, &self.disk.find_file(folder, path)?))
     }
@@ -191,7 +191,7 @@ impl<'a> Investigation<'a> {
                 return ThingKind::Mod;
             }
             self.is_there = true;
-            self.add(Reason::remark(
+            self.add(FateReason::remark(
                 "folder",
                 folder,
                 "this is a folder of the game; ask about a file in it",
@@ -218,7 +218,7 @@ impl<'a> Investigation<'a> {
                 Some(_) if self.state_of_mod(folder).is_none() && !self.is_in_hidden_folder(&in_it) => {
                     self.is_there = true;
                     let text = "this is a folder of the game; ask about a file in it";
-                    self.add(Reason::remark("folder", Path::new(&name), text));
+                    self.add(FateReason::remark("folder", Path::new(&name), text));
                     self.mark(place, &path);
                 }
                 _ if self.mark(place, &path) => {}
@@ -249,7 +249,7 @@ impl<'a> Investigation<'a> {
         let mut copies = self.deletions.copies(self.vfs, within.as_bytes());
         copies.retain(|it| it.is_deleted_in(&place.folder));
         if let Some(text) = self.state_of_mod(&place.folder) {
-            self.add(Reason::new(Fate::Off, "mo2-mod-off", path, text));
+            self.add(FateReason::new(Fate::Off, "mo2-mod-off", path, text));
         }
         self.add(why_mark(path, &deleted, &copies));
         true
@@ -283,7 +283,7 @@ impl<'a> Investigation<'a> {
     /// Why something on the disk is not in the tree.
     fn not_in_tree(&mut self, place: &LayerPath, path: &Path) {
         if let Some(text) = self.state_of_mod(&place.folder) {
-            return self.add(Reason::new(Fate::Off, "mo2-mod-off", path, text));
+            return self.add(FateReason::new(Fate::Off, "mo2-mod-off", path, text));
         }
         let deleted = self.deleted_at(&place.folder, &place.within);
         if !deleted.is_empty() {
@@ -299,7 +299,7 @@ impl<'a> Investigation<'a> {
             within.into_iter().filter(|it| is_marked(mods, it)).last()
         });
         if let Some(marked) = marked {
-            return self.add(Reason::new(Fate::Off, "mo2-hidden", marked, HIDDEN));
+            return self.add(FateReason::new(Fate::Off, "mo2-hidden", marked, HIDDEN));
         }
         if let Some(name) = path.file_name().and_then(|it| it.to_str()).filter(|it| ghosted(it).is_some()) {
             return self.add(ghost(&path.with_file_name(name)));
@@ -317,7 +317,7 @@ impl<'a> Investigation<'a> {
             }
             None => {
                 let text = "the sources leave this file out";
-                self.add(Reason::new(Fate::Ignored, "ignored", path, text));
+                self.add(FateReason::new(Fate::Ignored, "ignored", path, text));
             }
         }
     }
@@ -335,7 +335,12 @@ impl<'a> Investigation<'a> {
             }
             None => {
                 let path = place.folder.join(within);
-                self.add(Reason::new(Fate::NotHere, NOT_FOUND, &path, "there is no such file on the disk"));
+                self.add(FateReason::new(
+                    Fate::NotHere,
+                    NOT_FOUND,
+                    &path,
+                    "there is no such file on the disk",
+                ));
             }
         }
         // The path may be in the game from elsewhere.
@@ -351,14 +356,14 @@ impl<'a> Investigation<'a> {
 
     /// Copies of a path that the tree does not have.
     pub(super) fn outside_of_tree(&mut self, path: &str) {
-        let found: Vec<Reason> = self.outside(path).collect();
+        let found: Vec<FateReason> = self.outside(path).collect();
         self.reasons.extend(found);
     }
 
     /// What became of each copy of a path that the tree does not have, the most probable first. A place is
     /// searched only when its turn comes.
-    pub(super) fn outside(&self, path: &str) -> impl Iterator<Item = Reason> {
-        let searches: [fn(&Self, &str) -> Vec<Reason>; 3] =
+    pub(super) fn outside(&self, path: &str) -> impl Iterator<Item = FateReason> {
+        let searches: [fn(&Self, &str) -> Vec<FateReason>; 3] =
             [Self::deleted, Self::in_archives, Self::not_deployed];
         let before = searches.into_iter().flat_map(move |search| search(self, path));
         before.chain(self.in_mods_off(path)).chain(once_with(|| self.in_folders(path)).flatten())
@@ -370,14 +375,14 @@ impl<'a> Investigation<'a> {
     }
 
     /// The fate of a copy in an archive that is not loaded.
-    pub(super) fn unloaded_copy(&self, note: &Note) -> Reason {
+    pub(super) fn unloaded_copy(&self, note: &Note) -> FateReason {
         let reason = self.not_loaded(note);
         let text = format!("this archive has the file, but is {}", reason.text);
-        Reason { text, ..reason }
+        FateReason { text, ..reason }
     }
 
     /// Archives that have a path, but are not loaded, or could not be opened.
-    pub(super) fn in_archives(&self, path: &str) -> Vec<Reason> {
+    pub(super) fn in_archives(&self, path: &str) -> Vec<FateReason> {
         let mut found = Vec::new();
         for note in self.notes_of_unloaded() {
             if self.has_path(Path::new(&note.subject), path) == Ok(true) {
@@ -389,7 +394,7 @@ impl<'a> Investigation<'a> {
             for reason in self.deep_archives().iter() {
                 if self.has_path(Path::new(&reason.subject), path) == Ok(true) {
                     let text = format!("this archive has the file, but {}", reason.text);
-                    found.push(Reason { text, ..reason.clone() });
+                    found.push(FateReason { text, ..reason.clone() });
                 }
             }
             for layer in self.unopened_archives().iter() {
@@ -398,7 +403,7 @@ impl<'a> Investigation<'a> {
                         "the game loads this archive, but it cannot be opened, so its files are unknown: \
                          {why}"
                     );
-                    found.push(Reason::new(Fate::NotLoaded, UNOPENED, &layer.path, text));
+                    found.push(FateReason::new(Fate::NotLoaded, UNOPENED, &layer.path, text));
                 }
             }
         }
@@ -406,19 +411,19 @@ impl<'a> Investigation<'a> {
         if self.orders.iter().any(|order| order.invalidated.contains(&invalidated)) {
             let text = "ArchiveInvalidation.txt names this path, so the game ignores it in all archives";
             let code = NoteCode::ArchiveInvalidation.as_str();
-            found.push(Reason::new(Fate::Ignored, code, Path::new(path), text));
+            found.push(FateReason::new(Fate::Ignored, code, Path::new(path), text));
         }
         found
     }
 
     /// The archives below the top of the game's data folder, which the game does not load.
-    fn deep_archives(&self) -> Rc<Vec<Reason>> {
+    fn deep_archives(&self) -> Rc<Vec<FateReason>> {
         let find = || {
             let deep = self.vfs.files().filter(|file| {
                 file.path_bytes().contains(&b'/') && is_archive_name(file.name()) && file.layer().is_folder()
             });
             let at = |file: &VfsFile| file.layer().path().join(file.path()).to_string_lossy().into_owned();
-            let reason = |file: VfsFile| Some(Reason { subject: at(&file), ..self.out_of_place(&file)? });
+            let reason = |file: VfsFile| Some(FateReason { subject: at(&file), ..self.out_of_place(&file)? });
             deep.take(ARCHIVES_MAX).filter_map(reason).collect::<Vec<_>>().into()
         };
         self.deep_archives.get_or_init(find).clone()
@@ -436,7 +441,7 @@ impl<'a> Investigation<'a> {
     }
 
     /// Mods that are off and have a path, loose or in an archive.
-    fn in_mods_off(&self, path: &str) -> impl Iterator<Item = Reason> {
+    fn in_mods_off(&self, path: &str) -> impl Iterator<Item = FateReason> {
         let mods = self.mods_off();
         let mut opened = 0;
         (0..mods.len()).flat_map(move |number| {
@@ -451,12 +456,12 @@ impl<'a> Investigation<'a> {
                 opened <= ARCHIVES_MAX && self.has_path(archive, path) == Ok(true)
             });
             let text = format!("this archive has the file, but {}", off.why);
-            archives.map(|archive| Reason { text: text.clone(), ..off.reason(&archive) }).collect()
+            archives.map(|archive| FateReason { text: text.clone(), ..off.reason(&archive) }).collect()
         })
     }
 
     /// Folders of the game that have a path on the disk, although the game does not see it.
-    fn in_folders(&self, path: &str) -> Vec<Reason> {
+    fn in_folders(&self, path: &str) -> Vec<FateReason> {
         let mut found = Vec::new();
         let deleted = self.deletions.copies(self.vfs, path.as_bytes());
         for (order, layer) in
@@ -475,14 +480,14 @@ impl<'a> Investigation<'a> {
             let names = self.disk.names(folder).unwrap_or_default();
             let below = names.iter().flat_map(|name| [name.to_owned(), format!("{name}/Data")]);
             if below.into_iter().any(|it| self.disk.find_file(&folder.join(it), path).is_some()) {
-                found.push(Reason::of(note));
+                found.push(FateReason::of(note));
             }
         }
         found
     }
 
     /// A link or a folder on the way to a path that was left out.
-    fn left_out(&self, folder: &Path, path: &str) -> Option<Reason> {
+    fn left_out(&self, folder: &Path, path: &str) -> Option<FateReason> {
         let is_above = |note: &&Note| {
             let Ok(within) = Path::new(&note.subject).strip_prefix(folder) else { return false };
             let within = within.to_string_lossy().to_ascii_lowercase();
@@ -490,11 +495,11 @@ impl<'a> Investigation<'a> {
             let rest = rest.strip_prefix(&within);
             !within.is_empty() && rest.is_some_and(|it| it.is_empty() || it.starts_with('/'))
         };
-        self.notes().filter(|note| is_left_out(note.code)).find(is_above).map(Reason::of)
+        self.notes().filter(|note| is_left_out(note.code)).find(is_above).map(FateReason::of)
     }
 
     /// Why a game ignores a loose file that exists.
-    fn ignored(&self, order: &LoadOrder, file: &Path) -> Reason {
+    fn ignored(&self, order: &LoadOrder, file: &Path) -> FateReason {
         let text = match &order.precedence.loose {
             LooseRule::Below(_) => order.why_loose_ignored(),
             LooseRule::Never => format!("the game ignores loose files: {}", order.because_loose),
@@ -504,16 +509,16 @@ impl<'a> Investigation<'a> {
                     "" => "the file is on the disk, but the mod manager does not pass it on".to_owned(),
                     below => format!("of a mod, the game's data folder shows only the folder {below}"),
                 };
-                return Reason::new(Fate::Ignored, "not-passed-on", file, text);
+                return FateReason::new(Fate::Ignored, "not-passed-on", file, text);
             }
             _ => "the file is on the disk, but the game does not see it".to_owned(),
         };
         let because = order.because_loose.clone();
-        Reason { because, ..Reason::new(Fate::Ignored, NoteCode::LooseDisabled.as_str(), file, text) }
+        FateReason { because, ..FateReason::new(Fate::Ignored, NoteCode::LooseDisabled.as_str(), file, text) }
     }
 
     /// A file whose path differs by case from the one that the game sees.
-    fn other_spelling(&self, folder: &Path, path: &str) -> Option<Reason> {
+    fn other_spelling(&self, folder: &Path, path: &str) -> Option<FateReason> {
         let found = self.disk.find(folder, path);
         let others = found.map(|it| it.others).unwrap_or_default();
         let other = others.iter().find(|other| {
@@ -524,11 +529,11 @@ impl<'a> Investigation<'a> {
         })?;
         let text =
             "this folder has the file, but the game sees another folder of the same name in other case";
-        Some(Reason::new(Fate::Ignored, NoteCode::FolderCase.as_str(), other, text))
+        Some(FateReason::new(Fate::Ignored, NoteCode::FolderCase.as_str(), other, text))
     }
 
     /// Files of a path in a folder beside the game's data folder, whose name differs from it in case.
-    pub(super) fn beside(&self, path: &str) -> Vec<Reason> {
+    pub(super) fn beside(&self, path: &str) -> Vec<FateReason> {
         let mut found = Vec::new();
         for (_, layer) in self.folders().filter(|(_, layer)| !layer.is_managed) {
             let (Some(parent), Some(name)) = (layer.path.parent(), layer.path.file_name()) else { continue };
@@ -542,7 +547,7 @@ impl<'a> Investigation<'a> {
                      merge them",
                     layer.path.shown()
                 );
-                Reason::new(Fate::Ignored, NoteCode::FolderCase.as_str(), &file, text)
+                FateReason::new(Fate::Ignored, NoteCode::FolderCase.as_str(), &file, text)
             }));
         }
         found
@@ -555,7 +560,7 @@ impl<'a> Investigation<'a> {
             let reason = self.out_of_place(&file).unwrap_or_else(|| {
                 self.is_there = true;
                 let place = file.layer().path().join(file.path());
-                Reason::new(Fate::Wins, SAME_NAME, &place, "the game has a file of this name from here")
+                FateReason::new(Fate::Wins, SAME_NAME, &place, "the game has a file of this name from here")
             });
             found.push(reason);
         }
@@ -576,7 +581,7 @@ impl<'a> Investigation<'a> {
         let files = self.vfs.files().filter(is_named);
         let deeper = files.filter(|file| file.path().to_ascii_lowercase().ends_with(&end));
         let found = deeper.filter_map(|file| self.out_of_place(&file)).take(SAME_NAMES_MAX);
-        let found: Vec<Reason> = found.collect();
+        let found: Vec<FateReason> = found.collect();
         self.reasons.extend(found);
     }
 
@@ -619,7 +624,7 @@ impl<'a> Investigation<'a> {
                 };
                 let alike = self.walk(&folder).into_iter();
                 let alike = alike.filter(|path| is_named(&without_mark(mods, path)) && is_hidden(path));
-                found.extend(alike.map(|path| Reason::new(Fate::Off, "mo2-hidden", &path, HIDDEN)));
+                found.extend(alike.map(|path| FateReason::new(Fate::Off, "mo2-hidden", &path, HIDDEN)));
             }
         }
         let not_loaded = self.notes().filter(|note| is_of_archive_not_loaded(note));
@@ -627,7 +632,7 @@ impl<'a> Investigation<'a> {
             if let Ok(Some(path)) = self.look_up(Path::new(&note.subject), Wanted::Name(name.to_owned())) {
                 let reason = self.not_loaded(note);
                 let text = format!("this archive has {path}, but is {}", reason.text);
-                found.push(Reason { text, ..reason });
+                found.push(FateReason { text, ..reason });
             }
         }
         if !found.is_empty() {
@@ -639,11 +644,11 @@ impl<'a> Investigation<'a> {
 }
 
 /// The copy that the game uses.
-pub(super) fn used(winner: &VfsFile) -> Reason {
+pub(super) fn used(winner: &VfsFile) -> FateReason {
     let text = format!("the game has {} from here", winner.path());
-    Reason::new(Fate::Wins, "there", winner.layer().path(), text)
+    FateReason::new(Fate::Wins, "there", winner.layer().path(), text)
 }
 
-pub(super) fn same_name(path: &str) -> Reason {
-    Reason::remark(SAME_NAME, Path::new(path), "a file of this name is at another path")
+pub(super) fn same_name(path: &str) -> FateReason {
+    FateReason::remark(SAME_NAME, Path::new(path), "a file of this name is at another path")
 }

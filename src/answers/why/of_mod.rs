@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::investigation::{Investigation, LayerPath, NOT_DEPLOYED, is_called, is_marked};
-use crate::answers::fate::{Fate, Reason, below_top, in_unread_folder, is_plugin_of};
+use crate::answers::fate::{Fate, FateReason, below_top, in_unread_folder, is_plugin_of};
 use crate::answers::question::{self, DEPTH_MAX};
 use crate::format::is_archive_name;
 use crate::game::caseless::same;
@@ -34,13 +34,13 @@ impl<'a> Investigation<'a> {
                 let files = self.files_of_mod(order, &stored);
                 if files.used > 0 {
                     self.is_there = true;
-                    self.add(Reason::new(Fate::Wins, "there", &stored, files.in_words("the mod is on")));
+                    self.add(FateReason::new(Fate::Wins, "there", &stored, files.in_words("the mod is on")));
                 } else {
                     let reasons = self.why_unused(order, &stored, &files);
                     self.reasons.extend(reasons);
                 }
             }
-            let noted: Vec<Reason> =
+            let noted: Vec<FateReason> =
                 self.notes().filter(is_about).map(|note| self.not_loaded(note)).collect();
             self.reasons.extend(noted);
             self.reasons.extend(self.all_marked_hidden(mods, &stored));
@@ -49,7 +49,7 @@ impl<'a> Investigation<'a> {
             }
             if is_on && self.reasons.is_empty() {
                 let text = "the mod is on, but has no files that the game sees";
-                self.add(Reason::new(Fate::Ignored, "nothing-for-game", &stored, text));
+                self.add(FateReason::new(Fate::Ignored, "nothing-for-game", &stored, text));
             }
         }
         let layers: Vec<_> =
@@ -78,7 +78,7 @@ impl<'a> Investigation<'a> {
         let files = self.files_of_mod(order, folder);
         if files.used > 0 {
             self.is_there = true;
-            return self.add(Reason::new(
+            return self.add(FateReason::new(
                 Fate::Wins,
                 "there",
                 folder,
@@ -88,7 +88,7 @@ impl<'a> Investigation<'a> {
         let reasons = self.why_unused(order, folder, &files);
         if reasons.is_empty() {
             let text = "the game has this folder, but sees no files in it";
-            self.add(Reason::new(Fate::Ignored, "nothing-for-game", folder, text));
+            self.add(FateReason::new(Fate::Ignored, "nothing-for-game", folder, text));
         }
         self.reasons.extend(reasons);
     }
@@ -100,9 +100,9 @@ impl<'a> Investigation<'a> {
                     folder";
         let reason = if self.is_unknown() {
             let text = format!("{text}, which has no plugin or archive of this name");
-            Reason::new(Fate::NotHere, "mo2-unmanaged", Path::new(name), text)
+            FateReason::new(Fate::NotHere, "mo2-unmanaged", Path::new(name), text)
         } else {
-            Reason::remark("mo2-unmanaged", Path::new(name), text)
+            FateReason::remark("mo2-unmanaged", Path::new(name), text)
         };
         self.add(reason);
     }
@@ -175,7 +175,7 @@ impl<'a> Investigation<'a> {
     }
 
     /// Why the game uses no file of a mod that is on.
-    fn why_unused(&self, order: &LoadOrder, folder: &Path, files: &ModFiles) -> Vec<Reason> {
+    fn why_unused(&self, order: &LoadOrder, folder: &Path, files: &ModFiles) -> Vec<FateReason> {
         let mut reasons = Vec::new();
         let names = self.disk.names(folder).unwrap_or_default();
         for name in names.iter().filter(|name| is_plugin_of(order, name)) {
@@ -189,11 +189,11 @@ impl<'a> Investigation<'a> {
             let text = format!("{} of the mod: {}", count(ignored, "file"), order.why_loose_ignored());
             let because = order.because_loose.clone();
             let code = NoteCode::LooseDisabled.as_str();
-            reasons.push(Reason { because, ..Reason::new(Fate::Ignored, code, folder, text) });
+            reasons.push(FateReason { because, ..FateReason::new(Fate::Ignored, code, folder, text) });
         }
         for (why, number) in files.unused.iter().filter(|(why, _)| !why.is_empty()) {
             let text = format!("{}: {why}", count(*number, "file"));
-            reasons.push(Reason::new(Fate::Ignored, "replaces-nothing", folder, text));
+            reasons.push(FateReason::new(Fate::Ignored, "replaces-nothing", folder, text));
         }
         if let (0, Some(first)) = (files.winning, &files.first_hidden) {
             let layer = first.layer();
@@ -205,7 +205,7 @@ impl<'a> Investigation<'a> {
                 }
             };
             let by = winner.to_string_lossy().into_owned();
-            reasons.push(Reason { by, ..Reason::new(Fate::Loses, "hidden", folder, text) });
+            reasons.push(FateReason { by, ..FateReason::new(Fate::Loses, "hidden", folder, text) });
         }
         let title = order.installation.as_ref().map(|it| it.title);
         if let Some(data) = title.map(|it| it.mod_data).filter(|it| !it.is_empty())
@@ -215,13 +215,13 @@ impl<'a> Investigation<'a> {
             let paks = self.walk(folder).iter().filter(|path| is_pak(path)).count();
             let paks = if paks > 0 { format!("; it has {}", count(paks, "Pak file")) } else { String::new() };
             let text = format!("of a mod, the game's data folder shows only the folder {data}{paks}");
-            reasons.push(Reason::new(Fate::Ignored, "nothing-for-game", folder, text));
+            reasons.push(FateReason::new(Fate::Ignored, "nothing-for-game", folder, text));
         }
         reasons
     }
 
     /// A reason for all files and folders of a mod that the user hid in Mod Organizer.
-    fn all_marked_hidden(&self, mods: &ModList, folder: &Path) -> Option<Reason> {
+    fn all_marked_hidden(&self, mods: &ModList, folder: &Path) -> Option<FateReason> {
         let is_hidden = |path: &Path| is_marked(mods, path);
         let hidden: Vec<PathBuf> = self.walk(folder).into_iter().filter(|path| is_hidden(path)).collect();
         let first = hidden.first()?;
@@ -231,7 +231,7 @@ impl<'a> Investigation<'a> {
                 format!("the mod has {many} files or folders hidden in Mod Organizer, of which this is one")
             }
         };
-        Some(Reason::new(Fate::Off, "mo2-hidden", first, text))
+        Some(FateReason::new(Fate::Off, "mo2-hidden", first, text))
     }
 
     /// The lists of managers in the folders of the game.
@@ -273,12 +273,12 @@ impl<'a> Investigation<'a> {
             let number = count(paths.len(), "file");
             let text = format!("{manager} deployed all its paths ({number}) from other mods, such as {by}");
             let by = (*by).to_owned();
-            return self.add(Reason { by, ..Reason::new(Fate::Loses, "hidden", folder, text) });
+            return self.add(FateReason { by, ..FateReason::new(Fate::Loses, "hidden", folder, text) });
         }
         let text = format!(
             "{manager} has this mod, but deployed nothing of it; turn it on there and deploy the mods"
         );
-        self.add(Reason::new(Fate::NotDeployed, "not-deployed", folder, text));
+        self.add(FateReason::new(Fate::NotDeployed, "not-deployed", folder, text));
     }
 
     /// Answers for a mod to which links in the folder of the game lead, or that is beside such mods.
@@ -308,12 +308,12 @@ impl<'a> Investigation<'a> {
                 self.is_there = true;
                 let text =
                     format!("a mod manager deployed {}; the game uses {winning}", count(found, "file"));
-                self.add(Reason::new(Fate::Wins, "there", folder, text));
+                self.add(FateReason::new(Fate::Wins, "there", folder, text));
             }
             Some(folder) => {
                 let number = count(found, "file");
                 let text = format!("a mod manager deployed {number}, of which the game uses none");
-                self.add(Reason::new(Fate::Ignored, "nothing-for-game", folder, text));
+                self.add(FateReason::new(Fate::Ignored, "nothing-for-game", folder, text));
             }
             None if name.contains('/') || matches!(name, "" | "." | "..") => {}
             None => {
@@ -382,18 +382,18 @@ impl<'a> Investigation<'a> {
                         format!("; it deployed {path} from {by} instead, and {more} from other mods")
                     }
                 };
-                self.add(Reason::new(Fate::Wins, "there", &name, format!("{text}{lost}")));
+                self.add(FateReason::new(Fate::Wins, "there", &name, format!("{text}{lost}")));
             } else if gone == files {
                 let files = count(files, "file");
                 let text = format!(
                     "{manager} deployed {files} of the mod, all replaced or deleted since; deploy the mods \
                      again"
                 );
-                self.add(Reason::new(Fate::NotDeployed, NOT_DEPLOYED, &name, text));
+                self.add(FateReason::new(Fate::NotDeployed, NOT_DEPLOYED, &name, text));
             } else {
                 let text =
                     format!("{manager} deployed {}, of which the game uses none", count(files, "file"));
-                self.add(Reason::new(Fate::Ignored, "nothing-for-game", &name, text));
+                self.add(FateReason::new(Fate::Ignored, "nothing-for-game", &name, text));
             }
             if let Some((path, state)) = first {
                 let at = folder
@@ -403,7 +403,7 @@ impl<'a> Investigation<'a> {
                         let reason = self.fate_of_copy(folder, &path);
                         let unused = || {
                             let text = "the game does not use this file of the mod; ask about it";
-                            Reason::remark("unused-file", &at, text)
+                            FateReason::remark("unused-file", &at, text)
                         };
                         let reason = reason.unwrap_or_else(unused);
                         self.add(reason);
@@ -412,13 +412,13 @@ impl<'a> Investigation<'a> {
                     Deployed::Replaced => "another program replaced this file of the mod",
                     Deployed::Deleted => "this file of the mod was deleted",
                 };
-                self.add(Reason::remark("unused-file", &at, text));
+                self.add(FateReason::remark("unused-file", &at, text));
             }
         }
     }
 
     /// The first reason why the game does not use a copy in one of its folders.
-    fn fate_of_copy(&mut self, folder: &Path, path: &str) -> Option<Reason> {
+    fn fate_of_copy(&mut self, folder: &Path, path: &str) -> Option<FateReason> {
         let (is_there, reasons) = (self.is_there, std::mem::take(&mut self.reasons));
         self.copy(&LayerPath { folder: folder.to_owned(), within: path.to_owned(), is_mod: false });
         self.is_there = is_there;
@@ -427,7 +427,7 @@ impl<'a> Investigation<'a> {
     }
 
     /// Files at a path in mods of managers that are deployed, but without this file, or that were deleted.
-    pub(super) fn not_deployed(&self, path: &str) -> Vec<Reason> {
+    pub(super) fn not_deployed(&self, path: &str) -> Vec<FateReason> {
         let mut found = Vec::new();
         for (folder, list) in self.deployed().iter() {
             let (manager, data) = (list.manager, folder.shown());
@@ -439,7 +439,7 @@ impl<'a> Investigation<'a> {
                          since; deploy the mods again"
                     );
                     let staged = list.staged_file(&self.disk, path).unwrap_or_else(|| name.into());
-                    found.push(Reason::new(Fate::NotDeployed, NOT_DEPLOYED, &staged, text));
+                    found.push(FateReason::new(Fate::NotDeployed, NOT_DEPLOYED, &staged, text));
                     continue;
                 }
                 None => list.mods().filter_map(|name| {
@@ -448,13 +448,13 @@ impl<'a> Investigation<'a> {
                 }),
             };
             let text = format!("{manager} has not deployed this file of the mod; deploy the mods again");
-            found.extend(staged.map(|file| Reason::new(Fate::NotDeployed, NOT_DEPLOYED, &file, &text)));
+            found.extend(staged.map(|file| FateReason::new(Fate::NotDeployed, NOT_DEPLOYED, &file, &text)));
         }
         found
     }
 
     /// Remarks which mod a manager deployed a file of a folder from.
-    pub(super) fn deployed_by(&self, folder: &Path, path: &str) -> Option<Reason> {
+    pub(super) fn deployed_by(&self, folder: &Path, path: &str) -> Option<FateReason> {
         let lists = self.deployed();
         let listed = lists.iter().filter(|(of, _)| of == folder);
         let named = listed.into_iter().find_map(|(_, list)| Some((list.mod_of(path)?.to_owned(), list)));
@@ -462,7 +462,7 @@ impl<'a> Investigation<'a> {
             Some((name, list)) if self.state(list, folder, path) == Deployed::Replaced => {
                 let text =
                     format!("{} deployed a file from this mod, which was replaced since", list.manager);
-                return Some(Reason::remark("replaced", Path::new(&name), text));
+                return Some(FateReason::remark("replaced", Path::new(&name), text));
             }
             Some((name, list)) => (name, list.manager),
             None => {
@@ -471,7 +471,7 @@ impl<'a> Investigation<'a> {
             }
         };
         let text = format!("{by} deployed the file from this mod");
-        Some(Reason::remark("deployed-from", Path::new(&name), text))
+        Some(FateReason::remark("deployed-from", Path::new(&name), text))
     }
 
     fn state(&self, list: &DeploymentList, folder: &Path, path: &str) -> Deployed {
@@ -487,7 +487,7 @@ impl<'a> Investigation<'a> {
 
     /// The place of a file that a manager deployed as a copy, from its path in the staging folder. `Err` says
     /// why it is not deployed.
-    pub(super) fn deployed_as(&self, path: &Path) -> Option<Result<LayerPath, Vec<Reason>>> {
+    pub(super) fn deployed_as(&self, path: &Path) -> Option<Result<LayerPath, Vec<FateReason>>> {
         let names: Vec<&str> = path.iter().filter_map(|it| it.to_str()).collect();
         let lists = self.deployed();
         for at in (0..names.len().saturating_sub(1)).rev().take(DEPTH_MAX) {
@@ -499,7 +499,7 @@ impl<'a> Investigation<'a> {
                 let named = list.mod_named(names[at]).map(str::to_owned);
                 let Some(name) = named.or_else(staged) else { continue };
                 let manager = list.manager;
-                let reason = |text: String| Reason::new(Fate::NotDeployed, NOT_DEPLOYED, path, text);
+                let reason = |text: String| FateReason::new(Fate::NotDeployed, NOT_DEPLOYED, path, text);
                 return Some(match list.mod_of(&within) {
                     Some(source) if source == name => {
                         let at = self.disk.find(folder, &within).map(|it| it.path);
@@ -521,7 +521,7 @@ impl<'a> Investigation<'a> {
                     Some(source) => {
                         let text = format!("{manager} deployed this path from the mod {source}");
                         let by = source.to_owned();
-                        let loses = Reason { by, ..Reason::new(Fate::Loses, "hidden", path, text) };
+                        let loses = FateReason { by, ..FateReason::new(Fate::Loses, "hidden", path, text) };
                         // A mod that has other files, of which none is deployed, is off.
                         let is_unlisted = |it: &PathBuf| {
                             let within = it.strip_prefix(above).ok().and_then(Path::to_str);
@@ -533,7 +533,12 @@ impl<'a> Investigation<'a> {
                         let off = is_off.then(|| {
                             let text =
                                 "has this mod, but deployed nothing of it; turn it on there and deploy";
-                            Reason::new(Fate::NotDeployed, NOT_DEPLOYED, above, format!("{manager} {text}"))
+                            FateReason::new(
+                                Fate::NotDeployed,
+                                NOT_DEPLOYED,
+                                above,
+                                format!("{manager} {text}"),
+                            )
                         });
                         Err(off.into_iter().chain([loses]).collect())
                     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::investigation::{Investigation, ghost, is_called, without_ghost};
-use crate::answers::fate::{Fate, Reason};
+use crate::answers::fate::{Fate, FateReason};
 use crate::game::caseless::same;
 use crate::game::{ActiveRule, LayerKind, LoadOrder, OPENMW_CFG, OrderLayer, ReadList};
 use crate::note::{Note, NoteCode, NoteRule};
@@ -16,11 +16,11 @@ impl Investigation<'_> {
             if let Some(at) = order.plugins.iter().position(|it| same(it, name)) {
                 self.is_there = true;
                 let text = format!("the plugin is active, as number {} of {}", at + 1, order.plugins.len());
-                self.add(Reason::new(Fate::Wins, "active", Path::new(name), text));
+                self.add(FateReason::new(Fate::Wins, "active", Path::new(name), text));
             } else if order.loads(name) {
                 self.is_there = true;
                 let text = "the plugin is loaded as groundcover, beside the others";
-                self.add(Reason::new(Fate::Wins, "active", Path::new(name), text));
+                self.add(FateReason::new(Fate::Wins, "active", Path::new(name), text));
             }
         }
         let is_about = |note: &&Note| {
@@ -31,7 +31,7 @@ impl Investigation<'_> {
             let needs = matches!(&note.because.rule, NoteRule::NeededBy(plugin) if same(plugin, name));
             is_named || is_left_out || needs
         };
-        let mut noted: Vec<Reason> = self.notes().filter(is_about).map(Reason::of).collect();
+        let mut noted: Vec<FateReason> = self.notes().filter(is_about).map(FateReason::of).collect();
         // That the plugin is not where the game looks follows from why its copies are not there.
         noted.sort_by_key(|it| it.fate == Some(Fate::NotHere));
         if !self.is_there {
@@ -65,7 +65,7 @@ impl Investigation<'_> {
                         None => "this list names the plugin, but the game does not read it; see --prefix"
                             .to_owned(),
                     };
-                    found.push(Reason::remark("other-list", &list, text));
+                    found.push(FateReason::remark("other-list", &list, text));
                 }
             }
         }
@@ -74,7 +74,7 @@ impl Investigation<'_> {
     }
 
     /// What keeps a plugin or an archive in a folder of the game from it.
-    pub(super) fn kept_away(&self, name: &str) -> Vec<Reason> {
+    pub(super) fn kept_away(&self, name: &str) -> Vec<FateReason> {
         let mut found = self.deleted(name);
         found.extend(self.hidden_in_mods(name));
         found.extend(self.dangling(name));
@@ -83,7 +83,7 @@ impl Investigation<'_> {
     }
 
     /// A plugin or an archive that the user hid in Mod Organizer.
-    pub(super) fn hidden_in_mods(&self, name: &str) -> Vec<Reason> {
+    pub(super) fn hidden_in_mods(&self, name: &str) -> Vec<FateReason> {
         let mut hidden = Vec::new();
         for (order, mods) in self.mod_lists() {
             let layers = order.layers.iter().filter(|layer| layer.what == LayerKind::Folder);
@@ -95,7 +95,7 @@ impl Investigation<'_> {
     }
 
     /// Plugins or archives of a name in mods that are off, or with nothing for the game at their top.
-    pub(super) fn at_top_of_mods(&self, name: &str) -> Vec<Reason> {
+    pub(super) fn at_top_of_mods(&self, name: &str) -> Vec<FateReason> {
         let mut found = Vec::new();
         for off in self.mods_off().iter() {
             let names = self.disk.names(&off.data).unwrap_or_default();
@@ -107,7 +107,7 @@ impl Investigation<'_> {
     }
 
     /// Links of this name that lead nowhere.
-    pub(super) fn dangling(&self, name: &str) -> Vec<Reason> {
+    pub(super) fn dangling(&self, name: &str) -> Vec<FateReason> {
         let stored = |(_, layer): (_, &OrderLayer)| {
             let names = self.disk.names(&layer.path).ok()?;
             Some(layer.path.join(names.get(name)?))
@@ -116,11 +116,11 @@ impl Investigation<'_> {
             self.disk.metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
         };
         let links = self.folders().filter_map(stored).filter(is_missing);
-        links.map(|link| Reason::of(&Note::dangling_link(link.to_string_lossy()))).collect()
+        links.map(|link| FateReason::of(&Note::dangling_link(link.to_string_lossy()))).collect()
     }
 
     /// The mods that have a file in a subfolder instead of at their top.
-    fn nested(&self, name: &str) -> Vec<Reason> {
+    fn nested(&self, name: &str) -> Vec<FateReason> {
         let nested =
             self.notes().filter(|note| matches!(note.code, NoteCode::Mo2ModNested | NoteCode::ModNested));
         let has = |note: &&Note| {
@@ -131,11 +131,11 @@ impl Investigation<'_> {
             let names = self.disk.names(folder).unwrap_or_default();
             names.iter().any(|it| self.disk.find_file(&folder.join(it), name).is_some())
         };
-        nested.filter(has).map(Reason::of).collect()
+        nested.filter(has).map(FateReason::of).collect()
     }
 
     /// Why an installed plugin is not active.
-    pub(super) fn not_active(&self, order: &LoadOrder, plugin: &Path, name: &str) -> Reason {
+    pub(super) fn not_active(&self, order: &LoadOrder, plugin: &Path, name: &str) -> FateReason {
         let rule = order.installation.as_ref().map(|it| it.title.plugins.active);
         let is_in_my_games = order.installation.as_ref().is_some_and(|it| {
             let of_user = it.my_games.as_ref().filter(|_| it.title.data_in_my_games);
@@ -168,7 +168,7 @@ impl Investigation<'_> {
             Some(list) => self.why_not_taken(order, list, name),
         };
         let because = order.because_plugins.clone();
-        Reason { because, ..Reason::new(Fate::NotLoaded, "plugin-inactive", plugin, text) }
+        FateReason { because, ..FateReason::new(Fate::NotLoaded, "plugin-inactive", plugin, text) }
     }
 
     /// Why a game does not take an installed plugin from its list.

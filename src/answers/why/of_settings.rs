@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::investigation::{Investigation, is_called};
-use crate::answers::fate::{Fate, Reason};
+use crate::answers::fate::{Fate, FateReason};
 use crate::game::caseless::same;
 use crate::game::{LoadOrder, selected_profile};
 use crate::note::{Note, NoteCode};
@@ -26,7 +26,7 @@ impl Investigation<'_> {
             let read = self.read_by(order);
             for (path, text) in read.iter().filter(|(path, _)| is_called(path, name)) {
                 self.is_there = true;
-                self.add(Reason::new(Fate::Wins, "there", path, text));
+                self.add(FateReason::new(Fate::Wins, "there", path, text));
             }
             let Some(installation) = &order.installation else { continue };
             let folders = [&installation.my_games, &Some(installation.folder.clone()), &order.profile]
@@ -52,7 +52,7 @@ impl Investigation<'_> {
         let reason = match read.iter().find(|(it, _)| self.is_one_file(it, path)) {
             Some((read, text)) => {
                 self.is_there = true;
-                Reason::new(Fate::Wins, "there", read, text)
+                FateReason::new(Fate::Wins, "there", read, text)
             }
             None => self.not_read(path),
         };
@@ -78,13 +78,13 @@ impl Investigation<'_> {
     }
 
     /// Why the game does not read a file with settings or a list.
-    fn not_read(&self, path: &Path) -> Reason {
+    fn not_read(&self, path: &Path) -> FateReason {
         let is_about = |note: &&Note| {
             matches!(note.code, NoteCode::SettingsIgnored | NoteCode::SettingsUnreached)
                 && Path::new(&note.subject) == path
         };
         if let Some(note) = self.notes().find(is_about) {
-            return Reason { fate: Some(Fate::Ignored), ..Reason::of(note) };
+            return FateReason { fate: Some(Fate::Ignored), ..FateReason::of(note) };
         }
         let name = path.file_name().and_then(|it| it.to_str()).unwrap_or_default();
         let lists = || self.orders.iter().filter_map(|it| it.plugin_list.as_ref());
@@ -103,7 +103,7 @@ impl Investigation<'_> {
             None if read.is_empty() => "the game does not read this file; it reads none of this kind".into(),
             None => format!("the game does not read this file; it reads {}", read.join(", ")),
         };
-        Reason::new(Fate::Ignored, NoteCode::SettingsIgnored.as_str(), path, text)
+        FateReason::new(Fate::Ignored, NoteCode::SettingsIgnored.as_str(), path, text)
     }
 
     /// Answers for a profile of Mod Organizer, or for a list in it. Returns whether it is one.
@@ -117,7 +117,12 @@ impl Investigation<'_> {
             if self.disk.is_file(path) && is_in_used() && (is_mods || is_plugins()) {
                 let (who, what) = if is_mods { ("Mod Organizer", "mods") } else { ("the game", "plugins") };
                 self.is_there = true;
-                self.add(Reason::new(Fate::Wins, "there", path, format!("{who} reads this list of {what}")));
+                self.add(FateReason::new(
+                    Fate::Wins,
+                    "there",
+                    path,
+                    format!("{who} reads this list of {what}"),
+                ));
                 return true;
             }
             let folders = path.parent().zip(used.parent());
@@ -132,13 +137,13 @@ impl Investigation<'_> {
                         "Mod Organizer has the profile \"{}\" selected, not this one; select it there",
                         selected.shown()
                     );
-                    self.add(Reason::new(Fate::Off, "mo2-profile-off", path, text));
+                    self.add(FateReason::new(Fate::Off, "mo2-profile-off", path, text));
                 }
                 None => {
                     let mods = order.mods.as_ref().map_or(0, |it| it.enabled.len());
                     let text = format!("Mod Organizer has this profile selected; {} on", count(mods, "mod"));
                     self.is_there = true;
-                    self.add(Reason::new(Fate::Wins, "there", path, text));
+                    self.add(FateReason::new(Fate::Wins, "there", path, text));
                 }
             }
             return true;

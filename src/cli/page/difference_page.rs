@@ -3,7 +3,7 @@
 
 use super::conflict_page::sort_by_folder;
 use super::contents::{Contents, NameList, PageHead, Part, Pixels, Row, Section, Side, State};
-use crate::answers::fate::Reason;
+use crate::answers::fate::FateReason;
 use crate::answers::{Change, Difference};
 use crate::limits::PAGE_FILES_MAX;
 use crate::vfs::VfsFile;
@@ -18,7 +18,7 @@ pub(crate) struct FileGroup<'d> {
 /// What a page says of files.
 pub(crate) struct FileFacts<'a> {
     /// Why the new source lacks a file of which it has a copy.
-    pub(crate) missing: &'a dyn Fn(&str) -> Option<&'a Reason>,
+    pub(crate) missing: &'a dyn Fn(&str) -> Option<&'a FateReason>,
     /// The mods that have the old file and the new one, if they are two.
     pub(crate) mods: &'a dyn Fn(&Difference) -> [Option<String>; 2],
 }

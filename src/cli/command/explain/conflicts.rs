@@ -11,7 +11,7 @@ use crate::answers::comparison::{
     Compared, Conflict, Groups, HiddenCopy, OutsideCopies, OutsideCopy, Pair, Tally, compare_all, conflicts,
     count_equal, outside_of, tally,
 };
-use crate::answers::fate::{Fate, Reason, out_of_place};
+use crate::answers::fate::{Fate, FateReason, out_of_place};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::inquiry::Inquiry;
 use crate::cli::options::named_sources::source_set;
@@ -112,7 +112,7 @@ struct FoundConflicts {
     /// Each layer, and after it the mods that were deployed into it, by the number of the group.
     layers: Vec<(usize, Tally)>,
     /// Why the game has no use for some of the winners, by the node of the file.
-    unused: HashMap<NodeId, Reason>,
+    unused: HashMap<NodeId, FateReason>,
     /// The copies that no layer shows.
     outside: OutsideCopies,
     /// Why the game ignores some of them.
@@ -301,7 +301,7 @@ impl Conflicts {
             write!(out, "  from    ")?;
             out.write_styled(WINNER, found.name(found.groups.of(winner)))?;
             writeln!(out)?;
-            if let Some(Reason { fate: Some(fate), text, .. }) = found.unused.get(&winner.node()) {
+            if let Some(FateReason { fate: Some(fate), text, .. }) = found.unused.get(&winner.node()) {
                 writeln!(out, "  {:<7} {}", fate.in_words(), text.shown())?;
             }
             for (at, file) in hidden.iter().enumerate() {

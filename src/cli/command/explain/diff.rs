@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::conflicts::Subject;
 use crate::answers::comparison::differences;
-use crate::answers::fate::{Fate, Reason};
+use crate::answers::fate::{Fate, FateReason};
 use crate::answers::manifest::{Manifest, ManifestError};
 use crate::answers::order_changes::{Culprit, ListChange, Listing, OrderChanges};
 use crate::answers::why::why_missing;
@@ -163,7 +163,7 @@ struct JsonDifference<'a> {
     b: Option<Side>,
     /// Why the source that lacks the file does not have it, although a copy is there.
     #[serde(skip_serializing_if = "Option::is_none")]
-    missing: Option<&'a Reason>,
+    missing: Option<&'a FateReason>,
     /// What causes the difference, if both sources are games.
     #[serde(rename = "mod", skip_serializing_if = "Option::is_none")]
     of_mod: Option<Culprit>,
@@ -173,7 +173,7 @@ struct JsonDifference<'a> {
 #[derive(Default)]
 struct Missing {
     /// The name of the source and the reason, by the path of the file.
-    whys: HashMap<String, (&'static str, Reason)>,
+    whys: HashMap<String, (&'static str, FateReason)>,
 }
 
 /// Maximum number of files of which a source is asked why it lacks them.
@@ -193,13 +193,13 @@ impl Missing {
         self.whys.extend(known);
     }
 
-    fn why(&self, path: &str) -> Option<&Reason> {
+    fn why(&self, path: &str) -> Option<&FateReason> {
         self.whys.get(path).map(|(_, reason)| reason)
     }
 
     /// A line for each reason, with the number of files and one of them. Files count of which `is_said`
     /// is true.
-    fn groups(&self, is_said: impl Fn(&str, &Reason) -> bool) -> Vec<String> {
+    fn groups(&self, is_said: impl Fn(&str, &FateReason) -> bool) -> Vec<String> {
         let mut groups: BTreeMap<(&str, &str, &str, String), Vec<&str>> = BTreeMap::new();
         for (path, (source, reason)) in self.whys.iter().filter(|(path, (_, reason))| is_said(path, reason)) {
             let fate = reason.fate.map_or("", Fate::in_words);

@@ -9,7 +9,7 @@ use clap::Args;
 use log::{Level, LevelFilter};
 use serde::Serialize;
 
-use crate::answers::fate::{Fate, Reason};
+use crate::answers::fate::{Fate, FateReason};
 use crate::answers::needs::near;
 use crate::answers::question::{Question, real_path};
 use crate::answers::unseen::unseen_about;
@@ -150,7 +150,7 @@ impl AskWhy {
                 let source = source.filter(|_| is_vague);
                 write(&mut out, answer, source, &asked.places()).map_err(OutputError)?;
                 let mut fates = answer.reasons.iter().filter(|it| it.fate.is_some());
-                if let (Some(Reason { code: NOT_FOUND, .. }), None) = (fates.next(), fates.next()) {
+                if let (Some(FateReason { code: NOT_FOUND, .. }), None) = (fates.next(), fates.next()) {
                     out.write_all(instance(asked.vfs.order()).as_bytes())?;
                 }
             }
@@ -194,9 +194,9 @@ impl AskWhy {
                 answer.reasons.extend(opened[*at].1.named_by(answer));
             }
             let unseen =
-                unseen_about(&opened[*at].1.vfs, Path::new(&question.text)).into_iter().map(Reason::of);
-            let is_new = |it: &Reason| answer.reasons.iter().all(|known| known.subject != it.subject);
-            let unseen: Vec<Reason> = unseen.filter(is_new).take(UNSEEN_MAX).collect();
+                unseen_about(&opened[*at].1.vfs, Path::new(&question.text)).into_iter().map(FateReason::of);
+            let is_new = |it: &FateReason| answer.reasons.iter().all(|known| known.subject != it.subject);
+            let unseen: Vec<FateReason> = unseen.filter(is_new).take(UNSEEN_MAX).collect();
             let first = answer.reasons.len().min(1);
             answer.reasons.splice(first..first, unseen);
         }
@@ -394,7 +394,7 @@ impl Asked {
         let prefixes = || self.vfs.order().installation.iter().flat_map(|it| it.prefix_folders()).collect();
         let answer = self.why(&Question::new(&path.to_string_lossy(), &Disk::default(), &prefixes));
         // The error names files of the same name anyway.
-        let is_other = |it: &&Reason| !matches!(it.code, SAME_NAME | NOT_FOUND);
+        let is_other = |it: &&FateReason| !matches!(it.code, SAME_NAME | NOT_FOUND);
         let reasons = answer.reasons.iter().filter(is_other).take(SHOWN);
         reasons
             .map(|it| format!("\n  {}  {}\n      {}", it.code, it.subject.shown(), it.text.shown()))
@@ -406,7 +406,7 @@ impl Asked {
     }
 
     /// Which meshes name a file that is missing, or the command that searches all of them.
-    fn named_by(&self, answer: &Explanation) -> Option<Reason> {
+    fn named_by(&self, answer: &Explanation) -> Option<FateReason> {
         let near = near(&self.vfs, answer.path.as_ref()?.as_bytes())?;
         let sources = self.set.paths.iter().map(|it| quoted(&it.to_string_lossy()));
         let sources: Vec<String> = sources.collect();
@@ -428,7 +428,7 @@ impl Asked {
                 (mesh.path(), format!("names it, and {more} near it; {all} prints all"))
             }
         };
-        Some(Reason::remark("named-by", Path::new(&subject), text))
+        Some(FateReason::remark("named-by", Path::new(&subject), text))
     }
 
     fn places(&self) -> NamedLayers {
@@ -551,7 +551,7 @@ fn write(
     }
     let mut reasons = &answer.reasons[..];
     match reasons {
-        [Reason { code: "there", subject, .. }, rest @ ..]
+        [FateReason { code: "there", subject, .. }, rest @ ..]
             if answer.is_there && answer.kind == ThingKind::File =>
         {
             write!(out, " is in {whole}, from ")?;
@@ -560,12 +560,12 @@ fn write(
             reasons = if is_verbose { reasons } else { rest };
         }
         _ if answer.is_there => writeln!(out, " is in {whole}")?,
-        [Reason { code: NOT_FOUND, subject, .. }, ..] if Path::new(subject).is_absolute() => {
+        [FateReason { code: NOT_FOUND, subject, .. }, ..] if Path::new(subject).is_absolute() => {
             writeln!(out, " does not exist")?
         }
         _ => writeln!(out, " is not in {whole}")?,
     }
-    let shown: Vec<(&str, String, &Reason)> = reasons
+    let shown: Vec<(&str, String, &FateReason)> = reasons
         .iter()
         .take(SHOWN)
         .map(|it| (it.fate.map_or("note", Fate::in_words), name(&it.subject), it))

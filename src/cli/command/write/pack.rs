@@ -10,7 +10,7 @@ use clap::Args;
 use indicatif::BinaryBytes;
 use serde::Serialize;
 
-use crate::answers::fate::{Fate, Reason};
+use crate::answers::fate::{Fate, FateReason};
 use crate::answers::question::Question;
 use crate::answers::why::why;
 use crate::cli::exit::{Exit, Failure, OutputError};
@@ -399,7 +399,7 @@ impl Pack {
             let text = path.to_str()?.to_owned();
             let answer = why(&game, &set, &Question { asked: text.clone(), text, disk: Some(path) });
             let reason = answer.reasons.into_iter().next()?;
-            Some(Reason { fate: Some(answer.fate), ..reason })
+            Some(FateReason { fate: Some(answer.fate), ..reason })
         };
         Ok(effects_with(plan, &game, &fate))
     }
