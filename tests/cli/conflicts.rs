@@ -74,7 +74,7 @@ fn with_globs_layers_without_matching_files_are_left_out_of_the_summary() {
     let summary: Vec<&str> = printed.lines().skip_while(|line| !line.contains("winning")).skip(1).collect();
     assert_eq!(summary.len(), 3, "{printed}");
     assert!(summary[0].contains("low.bsa") && summary[1].contains("middle.bsa"), "{printed}");
-    assert_eq!(summary[2], "1 conflict");
+    assert_eq!(summary[2], "1 conflict in --glob both.txt");
     // Programs get the same layers.
     assert_eq!(json_lines(&conflicts(&["--json"])).len(), 1 + 2);
 }
@@ -161,6 +161,39 @@ fn without_conflicts_the_summary_says_so() {
     let printed = dir.run(["conflicts", "low.bsa"]).success();
     let expected = "  Layers fully hidden  none\n  Conflicts            no conflicts\n0 conflicts\n";
     assert_eq!(printed.split_once('\n').unwrap().1, expected);
+}
+
+#[test]
+fn an_answer_about_a_part_of_the_files_says_nothing_of_the_whole() {
+    let dir = TestDir::new();
+    for (layer, files) in [("A", &["meshes/a.nif", "scripts/c.pex"][..]), ("B", &["scripts/c.pex"][..])] {
+        for file in files {
+            let path = dir.path(&format!("{layer}/{file}"));
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, layer).unwrap();
+        }
+    }
+    assert!(dir.run(["conflicts", "A", "B"]).success().contains("  Layers fully hidden  none\n"));
+    for (part, words) in
+        [(&["scripts"][..], "scripts"), (&["*.pex"], "*.pex"), (&["-g", "*.pex"], "--glob *.pex")]
+    {
+        let arguments = ["conflicts", "A", "B"].iter().chain(part);
+        let shown = dir.run(arguments.clone()).success();
+        assert!(!shown.contains("fully hidden"), "{shown}");
+        assert!(shown.contains("  A  (all of these files hidden)\n"), "{shown}");
+        assert!(shown.contains(&format!("; only {words}\n")), "{shown}");
+        assert!(shown.ends_with(&format!("\n1 conflict in {words}\n")), "{shown}");
+        let lines = json_lines(&dir.run(arguments.clone().chain(&["--json"])).success());
+        assert!(lines.iter().all(|line| line.get("wholly_shadowed").is_none()), "{lines:?}");
+        let page = dir.run(arguments.chain(&["--force", "--html", "page.html"]));
+        assert_eq!(page.code, 0, "{page:?}");
+        let page = fs::read_to_string(dir.path("page.html")).unwrap();
+        assert!(!page.contains("fully hidden") && page.contains(&format!("only {words}</title>")), "{words}");
+    }
+    let of = dir.run(["conflicts", "A", "B", "--of", "B"]).success();
+    assert!(of.contains("  Asked about          B: hides 1 file of 1 layer, loses 0 to 0 layers\n"), "{of}");
+    let diff = dir.run(["diff", "A", "B", "-g", "*.pex"]);
+    assert!(diff.out.ends_with("; only --glob *.pex\n"), "{diff:?}");
 }
 
 #[test]

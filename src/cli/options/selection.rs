@@ -30,11 +30,6 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// Whether there are patterns.
-    pub(crate) fn is_limited(&self) -> bool {
-        !self.glob.is_empty()
-    }
-
     pub(crate) fn patterns(&self) -> Result<Patterns, Failure> {
         Patterns::new(&self.glob).map_err(|error| Failure::new(Exit::Usage, format!("--glob: {error}")))
     }
@@ -174,6 +169,13 @@ impl<'a> Selected<'a> {
     /// Whether only some files are selected.
     pub(crate) fn is_limited(&self) -> bool {
         !self.given.is_empty() || !self.paths.is_empty()
+    }
+
+    /// What an answer is about, such as `textures/weapons`. `None` if it is about all files.
+    pub(crate) fn in_words(&self) -> Option<String> {
+        let paths = self.paths.iter().map(|path| path.shown().to_string());
+        let words: Vec<String> = paths.chain(self.given.iter().cloned()).collect();
+        (!words.is_empty()).then(|| words.join(", "))
     }
 
     /// The paths of the selected files and folders; empty if there are none or if patterns select files.

@@ -103,8 +103,8 @@ struct FoundConflicts {
     pairs: Vec<Pair>,
     /// The groups that the user asked for.
     is_asked: Vec<bool>,
-    /// Whether the user asked for a layer.
-    has_of: bool,
+    /// The layer that the user asked for.
+    of: Option<String>,
     /// Whether those are mods of a game.
     has_game: bool,
     /// Number of archives, folders and files that could not be looked at.
@@ -117,8 +117,8 @@ struct FoundConflicts {
     outside: OutsideCopies,
     /// Why the game ignores some of them.
     why_ignored: String,
-    /// Whether only some files were compared.
-    is_limited: bool,
+    /// The files that the answer is about, in words. `None` if it is about all.
+    part: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -160,7 +160,9 @@ struct LayerLine {
     files: usize,
     winning: usize,
     hidden: usize,
-    wholly_shadowed: bool,
+    /// Unknown if only a part of the files was asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wholly_shadowed: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     equal: Option<usize>,
 }
@@ -217,7 +219,7 @@ impl Conflicts {
         let names = vfs.layers().collect::<Vec<_>>();
         let names = ShownLayers::of(names.iter().map(|layer| (layer.path(), layer.is_folder())));
         let why_ignored = vfs.order().why_loose_ignored();
-        let is_limited = selected.is_limited();
+        let part = selected.in_words();
         let pairs = groups.pairs(&conflicts, &outside, &is_asked);
         if page.is_some() {
             // Errors are found again below, and the page says which sizes are unknown.
@@ -231,10 +233,10 @@ impl Conflicts {
         });
         let unused = unused.collect();
         let found = FoundConflicts {
-            subject: Subject::of(&set.paths, vfs.order()),
+            subject: Subject::of(&set.paths, vfs.order()).part(part.as_deref()),
             pairs,
             is_asked,
-            has_of: self.of.is_some(),
+            of: self.of.clone(),
             has_game: vfs.order().layers.iter().any(|layer| layer.is_managed || layer.is_of_game),
             unseen: inquiry.unseen.count(),
             unused,
@@ -245,7 +247,7 @@ impl Conflicts {
             layers,
             outside,
             why_ignored,
-            is_limited,
+            part,
         };
         match page {
             Some(page) => self.page.write(&page, found.page(), &mut inquiry.unseen, ui.is_quiet)?,
@@ -282,7 +284,7 @@ impl Conflicts {
                 files: tally.files(),
                 winning: tally.winning,
                 hidden: tally.hidden,
-                wholly_shadowed: tally.is_wholly_shadowed(),
+                wholly_shadowed: found.part.is_none().then(|| tally.is_wholly_shadowed()),
                 equal: self.compare.then_some(tally.equal),
             };
             write_json(out, &line)?;
@@ -292,7 +294,7 @@ impl Conflicts {
 
     fn write(&self, out: &mut impl StyledWrite, found: &FoundConflicts) -> io::Result<()> {
         found.names.write_folders(out, "in")?;
-        let with_game = self.with_game || self.of.is_some() || found.is_limited;
+        let with_game = self.with_game || self.of.is_some() || found.part.is_some();
         found.write_summary(out, with_game, self.compare)?;
         let is_shown = |(_, it): &(usize, &Conflict)| with_game || !found.hides_only_the_game(it);
         for (index, conflict) in found.conflicts.iter().enumerate().filter(is_shown) {
@@ -331,11 +333,16 @@ impl Conflicts {
         for (group, tally) in layers {
             let Tally { winning, hidden, equal } = tally;
             let equal = if self.compare { format!("{equal:>10}") } else { String::new() };
-            let shadowed = if tally.is_wholly_shadowed() { "  (all files hidden)" } else { "" };
+            let shadowed = match &found.part {
+                _ if !tally.is_wholly_shadowed() => "",
+                None => "  (all files hidden)",
+                Some(_) => "  (all of these files hidden)",
+            };
             let (files, name) = (tally.files(), found.name(group));
             writeln!(out, "{files:>10}{winning:>10}{hidden:>10}{equal}  {name}{shadowed}")?;
         }
-        writeln!(out, "{}", count(found.conflicts.len(), "conflict"))
+        let part = found.part.as_ref().map(|part| format!(" in {part}")).unwrap_or_default();
+        writeln!(out, "{}{part}", count(found.conflicts.len(), "conflict"))
     }
 }
 
@@ -402,8 +409,9 @@ impl FoundConflicts {
     /// The layers that the user asked for. Most layers of a game have none of some files, and are left out.
     fn shown_layers(&self) -> impl Iterator<Item = &(usize, Tally)> {
         let is_mod = |group| self.groups.mod_name(group).is_some();
-        let is_shown =
-            move |(group, tally): &&(usize, Tally)| tally.files() > 0 || !self.is_limited && !is_mod(*group);
+        let is_shown = move |(group, tally): &&(usize, Tally)| {
+            tally.files() > 0 || self.part.is_none() && !is_mod(*group)
+        };
         let is_one = |group| self.is_asked[group] && !self.groups.is_part(group);
         self.layers.iter().filter(move |(group, _)| is_one(*group)).filter(is_shown)
     }
@@ -444,6 +452,24 @@ impl FoundConflicts {
         pair.copies.iter().filter_map(compared).filter(|it| **it == Compared::Equal).count()
     }
 
+    /// How many files the layers that were asked about hide of others, and how many they lose to others. The
+    /// game's own archives have a fact of their own.
+    fn hides_and_loses(&self) -> String {
+        let against = |ours: &dyn Fn(&Pair) -> [usize; 2]| {
+            let is_between = |pair: &&Pair| {
+                let [one, other] = ours(pair);
+                self.is_asked[one] && !self.is_asked[other] && !pair.is_of_game
+            };
+            let pairs: Vec<&Pair> = self.pairs.iter().filter(is_between).collect();
+            (pairs.iter().map(|pair| pair.copies.len()).sum(), pairs.len())
+        };
+        let (files, others) = against(&|pair| [pair.winner, pair.hidden]);
+        let (lost, winners) = against(&|pair| [pair.hidden, pair.winner]);
+        let what = if self.has_game { "mod" } else { "layer" };
+        let (others, winners) = (count(others, what), count(winners, what));
+        format!("hides {} of {others}, loses {lost} to {winners}", count(files, "file"))
+    }
+
     /// What a reader wants to know first: a name and a text for each.
     fn facts(&self) -> Vec<(&'static str, String)> {
         let (of_game, pairs): (Vec<&Pair>, Vec<&Pair>) = self.pairs.iter().partition(|pair| pair.is_of_game);
@@ -452,11 +478,6 @@ impl FoundConflicts {
             0 => "no conflicts".to_owned(),
             number => format!("{} in {}", count(copies(pairs), "hidden file"), count(number, "pair")),
         };
-        let hidden = self.fully_hidden();
-        let fully = match hidden.len() {
-            0 => "none".to_owned(),
-            number => format!("{number}: {}", some_of(&hidden)),
-        };
         let equal = self.pairs.iter().map(|pair| self.equal_copies(pair)).sum::<usize>();
         let equal = if self.is_compared() {
             let all = self.pairs.iter().map(|pair| pair.copies.len()).sum();
@@ -464,13 +485,22 @@ impl FoundConflicts {
         } else {
             "not compared".to_owned()
         };
-        let mut facts = vec![
-            (if self.has_game { "Mods fully hidden" } else { "Layers fully hidden" }, fully),
-            (if self.has_game { "Mods against mods" } else { "Conflicts" }, among(&pairs)),
-            ("Equal copies", equal),
-        ];
-        if self.pairs.is_empty() {
-            facts.pop();
+        let mut facts = Vec::new();
+        if let Some(of) = &self.of {
+            facts.push(("Asked about", format!("{}: {}", of.shown(), self.hides_and_loses())));
+        }
+        // A mod that loses a part of its files may win others.
+        if self.part.is_none() {
+            let hidden = self.fully_hidden();
+            let fully = match hidden.len() {
+                0 => "none".to_owned(),
+                number => format!("{number}: {}", some_of(&hidden)),
+            };
+            facts.push((if self.has_game { "Mods fully hidden" } else { "Layers fully hidden" }, fully));
+        }
+        facts.push((if self.has_game { "Mods against mods" } else { "Conflicts" }, among(&pairs)));
+        if !self.pairs.is_empty() {
+            facts.push(("Equal copies", equal));
         }
         if !of_game.is_empty() {
             facts.push(("The game's archives", among(&of_game)));
@@ -525,13 +555,16 @@ impl FoundConflicts {
         let layers = self.fighting_layers();
         let layers = layers.into_iter().map(|(group, tally)| (self.name(group), tally)).collect();
         let about = PageHead {
-            title: format!("Conflicts: {}", self.subject.title),
+            title: match &self.of {
+                Some(of) => format!("Conflicts of {}: {}", of.shown(), self.subject.title),
+                None => format!("Conflicts: {}", self.subject.title),
+            },
             line: self.subject.line.clone(),
             facts: self.facts(),
         };
         let name = |group| self.name(group);
         let asked = |group: usize| self.is_asked.get(group).is_some_and(|is_asked| *is_asked);
-        let asked = self.has_of.then_some(&asked as &dyn Fn(usize) -> bool);
+        let asked = self.of.is_some().then_some(&asked as &dyn Fn(usize) -> bool);
         let mut page =
             conflict_page(about, &self.pairs, &name, asked, (&self.conflicts, &self.compared), layers);
         let why = format!("{}: {}", NoteCode::LooseDisabled.as_str(), self.why_ignored);
@@ -574,6 +607,12 @@ impl Subject {
         };
         let line = [game.map(str::to_owned), of_profile, Some(paths.join(", "))];
         Self { title, line: line.into_iter().flatten().collect::<Vec<_>>().join(", ") }
+    }
+
+    /// Says that the answer is only about some files, in words.
+    pub(super) fn part(self, part: Option<&str>) -> Self {
+        let Some(part) = part else { return self };
+        Self { title: format!("{}; only {part}", self.title), line: format!("{}; only {part}", self.line) }
     }
 }
 

@@ -256,7 +256,7 @@ impl Diff {
         let steps = |count| steps("comparing", count);
         check_memory((a.opened().tree.files() + b.opened().tree.files()).saturating_mul(COMPARED_PER_FILE))?;
         let differences = differences(a.opened(), b.opened(), &patterns, how, &steps);
-        self.check_selection(&differences, inquiry)?;
+        let part = self.check_selection(&differences, inquiry)?;
         let (unloaded, differences) = unloaded((&a, &set_a), (&b, &set_b), differences);
         let changes = OrderChanges::of(&a, &b);
         let counts = Counts::of(&differences, &unloaded);
@@ -272,15 +272,15 @@ impl Diff {
         };
         missing.add("A", lacking(&Change::Added, LoadedBy::B), (&a, &set_a));
         missing.add("B", lacking(&Change::Removed, LoadedBy::A), (&b, &set_b));
-        let (has_lists, game) = (changes.is_some() && !self.selection.is_limited(), game_name(&b));
-        let manifest = None;
+        let (game, manifest) = (game_name(&b), None);
         let mut found =
-            SourceDifferences { differences, unloaded, counts, missing, changes, has_lists, game, manifest };
+            SourceDifferences { differences, unloaded, counts, missing, changes, part, game, manifest };
         found.counts.listed = found.lists().iter().map(|(_, list)| list.len()).sum();
         match page {
             Some(page) => {
                 let [a, b] =
                     [(&set_a, &a), (&set_b, &b)].map(|(set, vfs)| Subject::of(&set.paths, vfs.order()));
+                let b = b.part(found.part.as_deref());
                 self.page.write(&page, found.page([a, b]), &mut inquiry.unseen, ui.is_quiet)?
             }
             None => found.print(self.json, inquiry)?,
@@ -290,11 +290,12 @@ impl Diff {
     }
 
     /// Fails if no file of the sources matches the patterns. All that match are among the differences, also
-    /// those that are equal.
-    fn check_selection(&self, all: &[Difference], inquiry: &mut Inquiry) -> Result<(), Failure> {
+    /// those that are equal. Returns what was selected, in words.
+    fn check_selection(&self, all: &[Difference], inquiry: &mut Inquiry) -> Result<Option<String>, Failure> {
         let (_, mut selected) = self.selection.split(&[])?;
         selected.match_paths(all.iter().map(|it| it.path.as_str()));
-        inquiry.check(&selected, all.len(), None)
+        inquiry.check(&selected, all.len(), None)?;
+        Ok(selected.in_words())
     }
 
     fn open(&self, source: &PathBuf, options: OpenOptions) -> Result<(Vfs, SourceSet), Failure> {
@@ -318,7 +319,7 @@ impl Diff {
         check_memory((manifest.len() + vfs.opened().tree.files()).saturating_mul(COMPARED_PER_FILE))?;
         let steps = |count| steps("comparing", count);
         let differences = manifest.differences(&vfs, is_a, &self.selection.patterns()?, &steps);
-        self.check_selection(&differences, inquiry)?;
+        let part = self.check_selection(&differences, inquiry)?;
         let mut missing = Missing::default();
         let (name, lacking) = if is_a { ("B", Change::Removed) } else { ("A", Change::Added) };
         let lacking = differences.iter().filter(|it| it.change == lacking);
@@ -329,7 +330,7 @@ impl Diff {
             unloaded: Vec::new(),
             missing,
             changes: None,
-            has_lists: false,
+            part,
             game: game_name(&vfs),
             manifest: Some(OfManifest { path: path.clone(), is_a }),
         };
@@ -347,8 +348,8 @@ struct SourceDifferences {
     missing: Missing,
     /// How the lists of two games differ.
     changes: Option<OrderChanges>,
-    /// Whether the user asked for the lists.
-    has_lists: bool,
+    /// The files that were compared, in words. `None` if all were, and the lists of the games.
+    part: Option<String>,
     /// The name of the game.
     game: &'static str,
     manifest: Option<OfManifest>,
@@ -376,7 +377,7 @@ const MODS: &str = "Mods";
 impl SourceDifferences {
     /// What was added to the lists of two games, removed from them and moved in them.
     fn lists(&self) -> Vec<(&'static str, &[ListChange])> {
-        let changes = self.changes.iter().filter(|_| self.has_lists);
+        let changes = self.changes.iter().filter(|_| self.part.is_none());
         changes.flat_map(|it| [(MODS, &*it.mods), ("Plugins", &*it.plugins)]).collect()
     }
 
@@ -449,13 +450,14 @@ impl SourceDifferences {
         for line in self.reasons() {
             writeln!(out, "{}", line.shown())?;
         }
-        writeln!(out, "{}", self.counts.line())
+        let part = self.part.as_ref().map(|part| format!("; only {part}")).unwrap_or_default();
+        writeln!(out, "{}{part}", self.counts.line())
     }
 
     /// Lines about files that a source lacks although it has copies of them. The list of mods says which mods
     /// are off.
     fn reasons(&self) -> Vec<String> {
-        let changes = self.changes.as_ref().filter(|_| self.has_lists);
+        let changes = self.changes.as_ref().filter(|_| self.part.is_none());
         let is_switched = |it: &&Difference| {
             let culprit = changes.map(|changes| changes.culprit(it));
             culprit.is_some_and(|it| matches!(it.what, Some(Listing::Added | Listing::Removed)))
