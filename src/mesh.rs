@@ -155,8 +155,9 @@ pub fn scan(mut file: impl Read) -> Result<Scanned, MeshError> {
 
 /// The paths below the data folder at which the engine searches for a name, in its order. Each is in lower
 /// case and has `/` between its names. The stored name may be relative to the data folder, to `textures`,
-/// `materials` or `geometries`, or an absolute path on the machine of an artist. `is_old` is that of the
-/// mesh.
+/// `materials` or `geometries`, or an absolute path on the machine of an artist. The engine drops what is
+/// before an inner `textures`, as in `Data Files\textures` (OpenMW, components/misc/resourcehelpers.cpp).
+/// `is_old` is that of the mesh.
 pub fn paths(name: &NamedFile, is_old: bool) -> Vec<Vec<u8>> {
     let folder = match name.kind {
         NameKind::Texture => TEXTURES,
@@ -180,7 +181,10 @@ pub fn paths(name: &NamedFile, is_old: bool) -> Vec<Vec<u8>> {
     if parts.first() != Some(&folder) {
         let below = parts.windows(2).rposition(|pair| pair == [b"data", folder]);
         let below = below.or_else(|| last(b"data").filter(|at| is_absolute || *at == 0));
+        let first = || parts.iter().position(|part| *part == folder).filter(|at| at + 1 < parts.len());
+        let is_texture = name.kind == NameKind::Texture;
         let begin = below.map(|data| data + 1).or_else(|| last(folder).filter(|_| is_absolute));
+        let begin = begin.or_else(|| first().filter(|_| is_texture));
         parts.drain(..begin.unwrap_or_default());
     }
     // Morrowind's book art is beside the textures (OpenMW, components/misc/resourcehelpers.cpp).

@@ -99,6 +99,8 @@ fn names_lead_to_the_paths_at_which_the_engine_searches() {
     assert_eq!(of("data\\a.dds"), ["textures/a.dds"]);
     assert_eq!(of("C:\\Projects\\Data\\old\\Build\\PC\\Data\\Textures\\a.dds"), ["textures/a.dds"]);
     assert_eq!(of("D:/My Mods/textures/new/a.dds"), ["textures/new/a.dds"]);
+    assert_eq!(of("data files\\textures\\tew\\a.tga")[0], "textures/tew/a.dds");
+    assert_eq!(of("..\\MyMod\\Textures\\a.dds"), ["textures/a.dds"]);
     // A folder of the game may be called so, too.
     assert_eq!(of("textures\\data\\a.dds"), ["textures/data/a.dds"]);
     assert_eq!(of("clutter\\data\\a.dds"), ["textures/clutter/data/a.dds"]);
