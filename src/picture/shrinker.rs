@@ -48,16 +48,16 @@ pub(super) struct Shrinker {
 /// Sums of values for each pixel of the smaller picture.
 #[derive(Debug)]
 struct Sums {
-    /// All pixels count alike. Empty if alpha is opacity.
+    /// All pixels count alike.
     alike: Vec<[f32; 4]>,
-    /// Colours are weighted by alpha. Empty if alpha is not opacity.
+    /// Colours are weighted by alpha. Empty if there is no alpha.
     by_alpha: Vec<[f32; 4]>,
 }
 
 impl Sums {
     fn new(pixels: usize, alpha: AlphaUse) -> Self {
-        let sums = |is_needed: bool| vec![[0.0; 4]; if is_needed { pixels } else { 0 }];
-        Self { alike: sums(alpha != AlphaUse::Opacity), by_alpha: sums(alpha != AlphaUse::None) }
+        let weighted = if alpha == AlphaUse::None { 0 } else { pixels };
+        Self { alike: vec![[0.0; 4]; pixels], by_alpha: vec![[0.0; 4]; weighted] }
     }
 
     fn each(&mut self) -> [&mut Vec<[f32; 4]>; 2] {
@@ -85,10 +85,7 @@ impl Shrinker {
         let pixels = columns.iter().zip(row);
         match self.alpha {
             AlphaUse::None => pixels.for_each(|(shares, pixel)| add_shares(&mut sums.alike, shares, pixel)),
-            AlphaUse::Opacity => {
-                pixels.for_each(|(shares, pixel)| add_shares(&mut sums.by_alpha, shares, by_alpha(pixel)));
-            }
-            AlphaUse::Unknown => {
+            AlphaUse::Opacity | AlphaUse::Unknown => {
                 for (shares, pixel) in pixels {
                     tally.add(pixel[3]);
                     add_shares(&mut sums.alike, shares, pixel);
@@ -134,14 +131,17 @@ impl Shrinker {
             let weighted = |&sum: &[f32; 4]| shown(sum, if sum[3] > 0.0 { sum[3] } else { 1.0 });
             Image { width, height, rgba: self.sums.by_alpha.iter().map(weighted).collect() }
         };
-        if self.alpha == AlphaUse::Opacity {
-            return cutout();
-        }
         let mut rgba: Vec<[u8; 4]> = self.sums.alike.iter().map(|&sum| shown(sum, 1.0)).collect();
-        if self.alpha == AlphaUse::Unknown && self.tally.is_cutout() && !are_directions(&rgba) {
+        // Encoders of opaque BC1 store black as the transparent colour.
+        let is_cutout = match self.alpha {
+            AlphaUse::Opacity => self.tally.shows_through(),
+            AlphaUse::Unknown => self.tally.is_cutout() && !are_directions(&rgba),
+            AlphaUse::None => false,
+        };
+        if is_cutout {
             return cutout();
         }
-        if !is_all_in_alpha(&rgba) {
+        if self.alpha == AlphaUse::Opacity || !is_all_in_alpha(&rgba) || are_directions(&rgba) {
             for pixel in rgba.iter_mut() {
                 pixel[3] = u8::MAX;
             }
@@ -194,6 +194,12 @@ impl AlphaTally {
         self.between += self.run;
         self.in_areas += if self.run > self.edge { self.run } else { 0 };
         self.run = 0;
+    }
+
+    /// Whether at least 1 % of the pixels are not opaque.
+    fn shows_through(&self) -> bool {
+        let others = self.transparent + self.between;
+        others * 100 >= others + self.opaque
     }
 
     fn is_cutout(&self) -> bool {
@@ -338,6 +344,22 @@ mod tests {
         let row = [[1.0, 0.0, 0.0, 1.0], [0.0; 4], [0.0; 4], [0.0; 4]];
         let made = smaller(&[&row], (2, 1), Transfer::Encoded, AlphaUse::Opacity);
         assert_eq!(made, [[255, 0, 0, 128], [0; 4]]);
+    }
+
+    #[test]
+    fn few_transparent_pixels_of_bc1_are_black_and_no_holes() {
+        let row: Vec<[f32; 4]> = (0..256).map(|x| [0.0, 0.0, 0.0, f32::from(x != 7)]).collect();
+        let made = smaller(&[&row], (256, 1), Transfer::Encoded, AlphaUse::Opacity);
+        assert!(made.iter().all(|pixel| *pixel == [0, 0, 0, 255]));
+        let row: Vec<[f32; 4]> = (0..256).map(|x| [0.0, 0.0, 0.0, f32::from(x > 7)]).collect();
+        let made = smaller(&[&row], (256, 1), Transfer::Encoded, AlphaUse::Opacity);
+        assert_eq!((made[0][3], made[255][3]), (0, 255));
+    }
+
+    #[test]
+    fn a_flat_normal_map_with_gloss_in_alpha_is_opaque() {
+        let made = with_alpha(|x, _| x as f32 / 64.0, |_, _| [0.5, 0.5, 1.0]);
+        assert!(made.iter().all(|pixel| pixel[3] == 255));
     }
 
     /// Rows of 64 pixels with the alpha that `alpha` gives for x and y, and a colour that varies.
