@@ -339,8 +339,16 @@ pub(crate) fn bare(text: &str) -> Option<&str> {
     Some(bare).filter(|it| !it.is_empty() && *it != text)
 }
 
-/// The names that are most like one with a typing error.
+/// The names that may be meant by one: those that have all its words, as `SkyUI_5_2_SE` has those of
+/// `skyui se`; if there are none, those that are most like it with a typing error.
 pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
+    let names: Vec<&str> = names.filter(|it| !same(it, name)).collect();
+    let mut having: Vec<&str> = names.iter().copied().filter(|it| has_words(it, name)).collect();
+    if !having.is_empty() {
+        having.sort_unstable_by_key(|it| (it.len(), *it));
+        having.truncate(NEAREST_MAX);
+        return having;
+    }
     let folded = name.to_lowercase();
     let length = folded.rsplit_once('.').map_or(&*folded, |(stem, _)| stem).chars().count();
     let most = match length {
@@ -350,6 +358,7 @@ pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> V
     };
     let is_long = |it: &&str| it.len().abs_diff(name.len()) <= 2 * most;
     let mut found: Vec<(usize, &str)> = names
+        .into_iter()
         .filter(is_long)
         .map(|it| (distance(&folded, &it.to_lowercase()), it))
         .filter(|(distance, _)| *distance <= most)
@@ -359,6 +368,19 @@ pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> V
     let least = found.first().map(|it| it.0);
     found.retain(|it| Some(it.0) == least);
     found.into_iter().map(|it| it.1).take(NEAREST_MAX).collect()
+}
+
+/// Whether a text has all words of another, of which long ones may be parts of its words. Words of fewer than
+/// three letters in all say too little.
+fn has_words(text: &str, wanted: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        let lower = text.to_lowercase().replace(['\'', '’'], "");
+        let words = lower.split(|it: char| !it.is_alphanumeric()).filter(|it| !it.is_empty());
+        words.map(str::to_owned).collect()
+    };
+    let (has, wanted) = (words(text), words(wanted));
+    let is_in = |word: &String| has.iter().any(|it| it == word || word.len() >= 3 && it.contains(word));
+    wanted.iter().map(String::len).sum::<usize>() >= 3 && wanted.iter().all(is_in)
 }
 
 fn unquoted(text: &str) -> &str {
@@ -465,6 +487,22 @@ mod tests {
             ("[05]", None),
         ] {
             assert_eq!(bare(text), name, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_name_leads_to_the_names_that_have_it() {
+        let names = ["Mod 0100", "[Tag] Mod 0700", "SkyUI_5_2_SE", "JK's Skyrim AIO (2.1)", "Data"];
+        for (name, meant) in [
+            ("SkyUI", &["SkyUI_5_2_SE"][..]),
+            ("skyui se", &["SkyUI_5_2_SE"]),
+            ("Mod 0700", &["[Tag] Mod 0700"]),
+            ("JK's Skyrim", &["JK's Skyrim AIO (2.1)"]),
+            ("mod", &["Mod 0100", "[Tag] Mod 0700"]),
+            ("Data", &[]),
+            ("jk", &[]),
+        ] {
+            assert_eq!(nearest(name, names.into_iter()), meant, "{name}");
         }
     }
 
