@@ -353,7 +353,7 @@ impl<'o> Planner<'o> {
             }
             let form = kind.path_form();
             let stored = match &file.archived {
-                Some(it) => StoredPath::kept((&it.folder, &it.file), (it.family, it.hash), form),
+                Some(it) => StoredPath::kept((&it.folder, &it.file), it.family, it.hash, form),
                 None => StoredPath::new(&file.path, form, options.encoding),
             };
             let stored = match stored {

@@ -41,7 +41,8 @@ impl SourceFile {
 /// A name as an archive stores it.
 pub(super) struct ArchivedName {
     pub(super) family: Family,
-    pub(super) hash: Hash,
+    /// The stored hash, if the archive lacks the name.
+    pub(super) hash: Option<Hash>,
     pub(super) folder: Vec<u8>,
     pub(super) file: Vec<u8>,
 }
@@ -276,7 +277,8 @@ fn with_names(vfs: &Vfs, layers: &[VfsLayer], winners: Vec<Copy>) -> Result<Vec<
             Some((family, entries)) => entries.get(entry.entry as usize).map(|stored| {
                 let (folder, file) =
                     stored.name.clone().unwrap_or_else(|| (Vec::new(), recovered(&path, names.encoding())));
-                ArchivedName { family: *family, hash: stored.hash, folder, file }
+                let hash = stored.name.is_none().then_some(stored.hash);
+                ArchivedName { family: *family, hash, folder, file }
             }),
         };
         let size = file.size_or_estimate();

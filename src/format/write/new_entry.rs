@@ -115,11 +115,13 @@ impl StoredPath {
     }
 
     /// The path of a file of another archive, of which `folder` and `file` are the stored bytes. They are
-    /// kept, and so is the hash if the other archive has hashes of the same family. Otherwise only capital
-    /// letters and separators change, if the new archive has others. That changes no hash.
+    /// kept if the other archive has hashes of the same family. Otherwise only capital letters and separators
+    /// change, if the new archive has others. That changes no hash. `hash` is the stored one of a file whose
+    /// name its archive lacks; else the hash is that of the name, for which games look.
     pub fn kept(
         (folder, file): (&[u8], &[u8]),
-        (family, hash): (Family, Hash),
+        family: Family,
+        hash: Option<Hash>,
         form: PathForm,
     ) -> Result<Self, NameError> {
         let is_same = family == form.family();
@@ -146,9 +148,9 @@ impl StoredPath {
         if form != PathForm::Ba2 && bytes.contains(&0) {
             return Err(NameError::Nul);
         }
-        let kept = Self { bytes: bytes.into(), folder, hash };
-        let hash = if is_same { hash } else { form.family().of(kept.folder(), kept.name()) };
-        Ok(Self { hash, ..kept })
+        let kept = Self { bytes: bytes.into(), folder, hash: Hash::default() };
+        let of_name = || form.family().of(kept.folder(), kept.name());
+        Ok(Self { hash: hash.filter(|_| is_same).unwrap_or_else(of_name), ..kept })
     }
 
     /// The whole path.
