@@ -168,7 +168,7 @@ fn an_answer_about_a_part_of_the_files_says_nothing_of_the_whole() {
     let dir = TestDir::new();
     for (layer, files) in [("A", &["meshes/a.nif", "scripts/c.pex"][..]), ("B", &["scripts/c.pex"][..])] {
         for file in files {
-            let path = dir.path(&format!("{layer}/{file}"));
+            let path = dir.path(format!("{layer}/{file}"));
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, layer).unwrap();
         }

@@ -257,6 +257,32 @@ fn what_has_no_room_is_one_sentence() {
     assert_eq!(parts(&page, "role=\"note\">", "</p>"), [note]);
 }
 
+#[test]
+fn a_page_without_room_for_all_files_names_each_pair_and_layer() {
+    let dir = TestDir::new();
+    let names: Vec<String> = (0..40).map(|layer| format!("layer {layer:02}.bsa")).collect();
+    for (number, name) in names.iter().enumerate() {
+        // Each file is in two layers, so that each pair has files; the last pairs have few.
+        let files = (0..40).filter(|other| *other != number);
+        let archive = files.fold(Tes3::new(), |archive, other| {
+            let (low, high) = (number.min(other), number.max(other));
+            let many = if low == 0 { 600 } else { 2 };
+            (0..many).fold(archive, |archive, file| {
+                archive.file(format!("{}\\{low:02}-{high:02}-{file}.txt", "long/".repeat(20)), b"")
+            })
+        });
+        dir.archive(name, &archive.build());
+    }
+    let arguments = ["conflicts"].into_iter().chain(names.iter().map(String::as_str));
+    let page = page(&dir, &arguments.chain(["--no-compare"]).collect::<Vec<_>>());
+    let all = 40 * 39 / 2;
+    assert_eq!(parts(&page, "<h3>", "</h3>").len(), all);
+    assert_eq!(page.matches("<div class=\"files\">").count(), all);
+    assert!(page.contains("Load order") && page.contains(" more files not on this page</p>"), "{page}");
+    let sections: Vec<&str> = page.split("<div class=\"files\">").skip(1).collect();
+    assert!(sections.iter().all(|section| section.contains("<li ")), "a pair has no file");
+}
+
 /// The colours of a page's style: those in light, and those in dark.
 fn palettes(page: &str) -> [HashMap<String, [f64; 3]>; 2] {
     let style = parts(page, "<style>", "</style>")[0];

@@ -5,9 +5,13 @@ use std::collections::{BTreeMap, HashMap};
 use super::contents::{Contents, LayerBar, PageHead, Part, Pixels, Row, Section, Side, State};
 use crate::answers::comparison::{Compared, Conflict, HiddenCopy, Pair, Tally};
 use crate::answers::fate::Fate;
-use crate::limits::PAGE_FILES_MAX;
+use crate::limits::{PAGE_FILES_MAX, PAGE_TEXT_MAX};
 use crate::shown::Shown;
 use crate::vfs::{VfsFile, VfsLayer};
+
+/// Number of bytes of the headings of a pair and its folder, and of the row of a file, as they usually are.
+const USUAL_HEADING: usize = 700;
+const USUAL_ROW: usize = 300;
 
 /// The page of conflicts: the pairs of mods, and closed at the end those that only hide files of the game.
 /// `name` is that of a group, and `asked` says whether the user asked for it. The conflicts have how their
@@ -25,11 +29,12 @@ pub(crate) fn conflict_page(
         let Conflict { winner, hidden } = &conflicts[copy.0];
         row(winner, copy.1.and_then(|at| hidden.get(at)), compared(copy))
     };
-    let mut room = PAGE_FILES_MAX;
-    let mut section = |pair: &Pair| {
-        // The title of a section needs its first row.
-        let rows: Vec<Row> = pair.copies.iter().take(room.max(1)).map(row).collect();
-        room = room.saturating_sub(rows.len());
+    let room = PAGE_TEXT_MAX.saturating_sub(pairs.len() * USUAL_HEADING) / USUAL_ROW;
+    // The title of a section needs its first row.
+    let most =
+        most_each(pairs.iter().map(|pair| pair.copies.len()).collect(), room.min(PAGE_FILES_MAX)).max(1);
+    let section = |pair: &Pair| {
+        let rows: Vec<Row> = pair.copies.iter().take(most).map(row).collect();
         let is_equal = |copy: &&HiddenCopy| compared(copy) == Some(&Compared::Equal);
         let equal = pair.copies.iter().filter(is_equal).count();
         // A layer that was asked for may also be on both sides, or be known by the mod that has it.
@@ -41,7 +46,7 @@ pub(crate) fn conflict_page(
         section([name(pair.winner), name(pair.hidden)], (pair.copies.len(), equal), wins, rows)
     };
     let (of_game, others): (Vec<&Pair>, Vec<&Pair>) = pairs.iter().partition(|pair| pair.is_of_game);
-    let mut sections = |pairs: &[&Pair]| pairs.iter().take(PAGE_FILES_MAX).map(|it| section(it)).collect();
+    let sections = |pairs: &[&Pair]| pairs.iter().take(PAGE_FILES_MAX).map(|it| section(it)).collect();
     let mut parts = Vec::new();
     for (id, heading, is_closed, pairs) in
         [("mods", "What hides what", false, others), ("game", "The game's own archives", true, of_game)]
@@ -56,6 +61,20 @@ pub(crate) fn conflict_page(
         layers: layers.into_iter().map(bar).collect(),
         narrowing: "name a folder, a pattern such as '*sword*', or --of LAYER",
     }
+}
+
+/// How many of each of some lists are taken, so that all are at most `room`: the shortest ones whole.
+fn most_each(mut lengths: Vec<usize>, room: usize) -> usize {
+    lengths.sort_unstable();
+    let mut left = room;
+    for (at, length) in lengths.iter().enumerate() {
+        let share = left / (lengths.len() - at);
+        if *length > share {
+            return share;
+        }
+        left -= length;
+    }
+    room
 }
 
 /// The part of copies that the game ignores and that no layer has: for each the place, the fate and the

@@ -50,21 +50,27 @@ impl Page {
         let rows: Vec<&Row> = sections().flat_map(|section| &section.rows).take(PAGE_FILES_MAX).collect();
         let textures = rows.iter().filter(|row| row.is_texture()).count();
         let (pictures, shown) = Pictures::of(&rows, &steps("looking for differences", textures));
-        let mut body = Body { is_small: files <= SMALL, ..Body::default() };
+        // What names every pair and layer goes before files: who finds no pair of a mod sees no conflict.
+        let mut last = Body::default();
+        lists.iter().filter(|list| list.is_closed).for_each(|list| last.add_lines(list));
+        last.add_layers(&layers);
+        let mut body = Body { is_small: files <= SMALL, reserved: last.text.len(), ..Body::default() };
+        body.reserved += sections()
+            .map(|section| body.heading(section, PAGE_FILES_MAX, false).len() + LEFT_MAX)
+            .sum::<usize>();
         lists.iter().filter(|list| !list.is_closed).for_each(|list| body.add_lines(list));
         let filters_at = body.text.len();
         let mut next = shown.iter();
         for part in parts.iter().filter(|part| !part.sections.is_empty()) {
             body.add_part(part, &mut next);
         }
-        lists.iter().filter(|list| list.is_closed).for_each(|list| body.add_lines(list));
-        body.add_layers(&layers);
+        body.end(&last.text);
         let unpictured = textures - shown.iter().flatten().filter(|row| !row.is_left_out).count();
         let left = [
             (unpictured, format!("pictures of {}", count(unpictured, "texture"))),
             (files - body.listed, count(files - body.listed, "file")),
-            (body.lines_left, count(body.lines_left, "line")),
-            (body.layers_left, count(body.layers_left, "layer")),
+            (body.lines_left + last.lines_left, count(body.lines_left + last.lines_left, "line")),
+            (last.layers_left, count(last.layers_left, "layer")),
         ];
         let left: Vec<String> =
             left.into_iter().filter(|(number, _)| *number > 0).map(|(_, what)| what).collect();
@@ -128,8 +134,14 @@ struct Body {
     layers_left: usize,
     /// Whether all sections are open.
     is_small: bool,
+    /// Number of bytes of what is still to be added before any more files.
+    reserved: usize,
+    /// Whether there is no room for more files.
+    is_full: bool,
 }
 
+/// Maximum number of bytes of what ends a section, and says how many files are left out.
+const LEFT_MAX: usize = 100;
 /// Maximum number of files of a page that is shown open, and of lines of a list.
 const SMALL: usize = 40;
 
@@ -143,7 +155,34 @@ impl Body {
         has_room
     }
 
-    /// Adds what ends an element. It is short, so that it needs no room.
+    /// Adds a file or a folder, as [`Self::add`] does, if there is room for all headings besides.
+    fn add_file(&mut self, text: &str) -> bool {
+        self.is_full |= self.text.len() + text.len() + self.reserved > PAGE_TEXT_MAX;
+        !self.is_full && self.add(text)
+    }
+
+    /// The heading of a section.
+    fn heading(&self, section: &Section, id: usize, is_open: bool) -> String {
+        let Section { name, over, about, files, equal, wins, rows } = section;
+        let side = match wins {
+            Some(true) => " w",
+            Some(false) => " l",
+            None => "",
+        };
+        rendered(&SectionHtml {
+            id,
+            letters: letters(rows) + side,
+            name,
+            over: over.as_deref(),
+            about,
+            files: count(*files, "file"),
+            equal: *equal,
+            has_equal: *equal > 0,
+            is_open: is_open || self.is_small,
+        })
+    }
+
+    /// Adds what ends an element. It is short, or room is reserved for it.
     fn end(&mut self, tags: &str) {
         self.text.push_str(tags);
     }
@@ -195,74 +234,62 @@ impl Body {
             return;
         }
         for section in sections {
-            let Section { name, over, about, files, equal, wins, rows } = section;
-            let side = match wins {
-                Some(true) => " w",
-                Some(false) => " l",
-                None => "",
-            };
-            let letters = letters(rows) + side;
-            let (over, files, id) = (over.as_deref(), count(*files, "file"), self.sections + 1);
-            let is_open = sections.len() == 1 && !is_closed || self.is_small;
-            if !self.add(&rendered(&SectionHtml {
-                id,
-                letters,
-                name,
-                over,
-                about,
-                files,
-                equal: *equal,
-                has_equal: *equal > 0,
-                is_open,
-            })) {
+            let heading = self.heading(section, self.sections + 1, sections.len() == 1 && !is_closed);
+            self.reserved = self.reserved.saturating_sub(heading.len());
+            if !self.add(&heading) {
                 break;
             }
             self.sections += 1;
-            let is_whole = self.add_rows(rows, shown);
-            self.end("</div></details>\n");
-            if !is_whole {
-                break;
+            let before = self.listed;
+            self.add_rows(&section.rows, shown);
+            self.reserved = self.reserved.saturating_sub(LEFT_MAX);
+            let left = section.files - (self.listed - before);
+            if left > 0 {
+                self.end(&format!("<p class=\"soft\">{} not on this page</p>\n", count(left, "more file")));
             }
+            self.end("</div></details>\n");
         }
         self.end(if *is_closed { "</details>\n" } else { "</section>\n" });
     }
 
     /// Adds the rows of a section: first those that are alone in their folder, then an element for each other
-    /// folder. Returns whether there was room for all.
-    fn add_rows<'s>(&mut self, rows: &[Row], shown: &mut impl Iterator<Item = &'s Option<ShownRow>>) -> bool {
+    /// folder, as far as there is room.
+    fn add_rows<'s>(&mut self, rows: &[Row], shown: &mut impl Iterator<Item = &'s Option<ShownRow>>) {
         let of_one_folder =
             |one: &Row, two: &Row| one.folder_and_name().0.eq_ignore_ascii_case(two.folder_and_name().0);
         let alone = rows.chunk_by(of_one_folder).take_while(|rows| rows.len() == 1).count();
         let (alone, others) = rows.split_at(alone);
-        let has_alone =
-            alone.is_empty() || self.add("<ul>\n") && self.add_list(alone, true, "</ul>\n", shown);
-        let mut others = others.chunk_by(of_one_folder);
-        has_alone
-            && others.all(|rows| {
-                let folder = rows.first().map_or("", |row| row.folder_and_name().0);
-                let name = if folder.is_empty() { "top folder".into() } else { folder.shown().to_string() };
-                let folder = FolderHtml { name: &name, files: rows.len(), letters: &letters(rows) };
-                self.add(&rendered(&folder)) && self.add_list(rows, false, "</ul></details>\n", shown)
-            })
+        if !alone.is_empty() && self.add_file("<ul>\n") {
+            self.add_list(alone, true, "</ul>\n", shown);
+        }
+        for rows in others.chunk_by(of_one_folder) {
+            let folder = rows.first().map_or("", |row| row.folder_and_name().0);
+            let name = if folder.is_empty() { "top folder".into() } else { folder.shown().to_string() };
+            let folder = FolderHtml { name: &name, files: rows.len(), letters: &letters(rows) };
+            if self.add_file(&rendered(&folder)) {
+                self.add_list(rows, false, "</ul></details>\n", shown);
+            }
+        }
     }
 
-    /// Adds rows, with their folders or without, and ends the list. Returns whether there was room for all.
+    /// Adds rows as far as there is room, with their folders or without, and ends the list.
     fn add_list<'s>(
         &mut self,
         rows: &[Row],
         has_folders: bool,
         end: &str,
         shown: &mut impl Iterator<Item = &'s Option<ShownRow>>,
-    ) -> bool {
-        let is_whole = rows.iter().all(|row| {
-            let Some(shown) = shown.next() else { return false };
+    ) {
+        self.reserved += end.len();
+        for (row, shown) in rows.iter().zip(shown) {
             let row = RowHtml::of(self.listed + 1, row, has_folders, shown.as_ref());
-            let is_added = self.add(&rendered(&row));
-            self.listed += usize::from(is_added);
-            is_added
-        });
+            if !self.add_file(&rendered(&row)) {
+                break;
+            }
+            self.listed += 1;
+        }
+        self.reserved = self.reserved.saturating_sub(end.len());
         self.end(end);
-        is_whole
     }
 }
 
