@@ -254,6 +254,19 @@ impl NoteCode {
         matches!(self, Self::ArchiveUnfinished | Self::NamesCutOff)
     }
 
+    /// Whether a game does not find files of an archive, although their content is right.
+    pub(crate) fn hides_files(self) -> bool {
+        matches!(
+            self,
+            Self::HashWrong
+                | Self::HashOrder
+                | Self::HashTwice
+                | Self::PathTwice
+                | Self::DataFolder
+                | Self::PathUnfindable
+        )
+    }
+
     /// Whether the subject is an archive, which may have any path.
     pub(crate) fn is_of_archive(self) -> bool {
         self == Self::ArchiveUnreadable || self.is_damage()

@@ -58,6 +58,8 @@ pub enum Reason {
     Changed,
     /// The extent lies beyond the end of the archive.
     BeyondEnd,
+    /// The extent overlaps the tables of the archive, whose bytes are no content.
+    InTables,
     /// The extent's prefix is longer than the extent.
     Prefix,
     /// The declared unpacked size, in bytes: more than the codec can make of the data, or more than
@@ -91,6 +93,7 @@ impl Reason {
             | Self::FileIo(_)
             | Self::NoMemory(_) => true,
             Self::BeyondEnd
+            | Self::InTables
             | Self::Prefix
             | Self::UnpackedSize(_)
             | Self::PackedSize(_)
@@ -104,6 +107,9 @@ impl fmt::Display for Reason {
         match self {
             Self::Changed => f.write_str("the archive was changed while in use"),
             Self::BeyondEnd => f.write_str("its data lies beyond the end of the archive"),
+            Self::InTables => {
+                f.write_str("its data lies inside the tables of the archive, so its packer did not finish")
+            }
             Self::Prefix => f.write_str("its data ends inside the name or size that it begins with"),
             Self::UnpackedSize(size) => write!(
                 f,

@@ -18,6 +18,8 @@ pub struct LayerTables {
     heads: Arc<Heads>,
     textures: TextureForm,
     converted: ConvertedFiles,
+    /// Where the tables themselves are.
+    ranges: Box<[Range<u64>]>,
 }
 
 /// The form in which an entry is shown.
@@ -33,7 +35,8 @@ impl LayerTables {
     pub fn new(archive: &Archive<'_>) -> Self {
         let textures = TextureForm::Default;
         let converted = ConvertedFiles::default();
-        Self { extents: ExtentTable::new(archive), heads: archive.heads.clone(), textures, converted }
+        let (extents, heads) = (ExtentTable::new(archive), archive.heads.clone());
+        Self { extents, heads, textures, converted, ranges: archive.tables.clone().into() }
     }
 
     /// Shows the textures in another form. `dds_files` returns the numbers of the DDS files in the archive,
@@ -77,6 +80,11 @@ impl LayerTables {
     pub fn is_cut_off(&self, len: u64) -> bool {
         let end = |extent: Extent| extent.offset.saturating_add(u64::from(extent.packed));
         (0..self.extents.count()).any(|index| end(self.extents.get(index)) > len)
+    }
+
+    /// Whether an extent has bytes of the tables.
+    pub(crate) fn overlap(&self, extent: &Extent) -> bool {
+        extent.packed > 0 && self.ranges.iter().any(|range| extent.overlaps(range))
     }
 
     pub(crate) fn textures(&self) -> TextureForm {

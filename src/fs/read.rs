@@ -160,6 +160,7 @@ fn error_of(reason: &Reason) -> Error {
         // A READ is never one of a whole file.
         Reason::Changed | Reason::FileWritten => Error::Changed,
         Reason::BeyondEnd
+        | Reason::InTables
         | Reason::Prefix
         | Reason::UnpackedSize(_)
         | Reason::PackedSize(_)

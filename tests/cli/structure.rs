@@ -86,6 +86,30 @@ fn verify_and_info_say_that_an_archive_was_not_finished_or_has_no_files() {
 }
 
 #[test]
+fn a_file_whose_data_lies_in_the_tables_is_bad_for_every_command() {
+    let dir = TestDir::new();
+    for version in [103, 104, 105] {
+        let inside = Tes4File::new("b.nif", "x".repeat(30)).record_offset(40);
+        let archive = Tes4::new(version).flags(NAMES).add("meshes", inside).file("meshes", "c.nif", "right");
+        dir.archive("a.bsa", &archive.build());
+        for arguments in [
+            &["verify", "a.bsa"][..],
+            &["verify", "-q", "a.bsa"],
+            &["cat", "a.bsa", "meshes/b.nif"],
+            &["extract", "a.bsa", "-C", "out", "--overwrite"],
+            &["list", "--hash", "a.bsa"],
+            &["pack", "a.bsa", "--game", "skyrim", "--name", "P", "-o", "packed"],
+        ] {
+            let finished = dir.run(arguments);
+            assert_ne!(finished.code, 0, "{version}, {arguments:?}: {finished:?}");
+            let said = format!("{}{}", finished.out, finished.err);
+            assert!(said.contains("b.nif") && said.contains("inside the tables"), "{arguments:?}: {said}");
+        }
+        assert_eq!(dir.run(["cat", "a.bsa", "meshes/c.nif"]).success(), "right");
+    }
+}
+
+#[test]
 fn verify_and_info_name_sounds_and_texts_that_the_game_reads_only_if_they_are_stored() {
     for (version, name) in [(104, "a.wav"), (105, "a.fuz"), (105, "Mod_English.STRINGS")] {
         let archive = |flags| Tes4::new(version).flags(NAMES | flags).file("f", name, "x".repeat(100));

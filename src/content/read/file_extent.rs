@@ -288,16 +288,19 @@ impl<'s> FileExtent<'s> {
         self.archive.read_prefix(self.index).ok()?.quirk
     }
 
-    /// Checks the unpacked size, in bytes, before a buffer is allocated for it. The size must be
-    /// within its limit, and the packed bytes must be able to yield it. Stored bytes must lie within the
-    /// archive. Unless the codec is `Stored`, they must also be within their own limit, and no more than
-    /// data of this size can need.
+    /// Checks the unpacked size, in bytes, before a buffer is allocated for it. The size must be within its
+    /// limit, and the packed bytes must be able to yield it. No bytes may be those of the tables, and stored
+    /// bytes must lie within the archive. Unless the codec is `Stored`, they must also be within their own
+    /// limit, and no more than data of this size can need.
     fn check_size(self, size: u32) -> Result<(), Reason> {
         let extent = self.record();
         let packed = u64::from(extent.packed);
         let limits = &self.archive.resources.limits;
         if u64::from(size) > codec::max_unpacked(extent.codec, packed) || size > limits.extent {
             return Err(Reason::UnpackedSize(size));
+        }
+        if self.archive.tables.overlap(&extent) {
+            return Err(Reason::InTables);
         }
         let available = self.archive.available(&extent);
         let is_stored = extent.codec == Codec::Stored;
@@ -399,6 +402,9 @@ impl ArchiveContent {
         out: &mut [u8],
     ) -> Result<(), Reason> {
         let extent = self.tables.extent(index);
+        if self.tables.overlap(&extent) {
+            return Err(Reason::InTables);
+        }
         // A stored extent is its prefix and its data, so the prefix has the length that the data leaves.
         let prefix_len = extent.packed.checked_sub(size).ok_or(Reason::Prefix)?;
         let at = extent.offset.checked_add(u64::from(prefix_len)).and_then(|at| at.checked_add(offset));

@@ -400,6 +400,9 @@ impl Findings {
         }
         let verdict = match (self.bad.len(), self.not_looked_at) {
             (0, 0) if self.is_damaged => "the archive is damaged".into(),
+            (0, 0) if self.notes.iter().any(|note| note.code.hides_files()) => {
+                "the content is right, but the game does not find all of it".into()
+            }
             (0, 0) => "nothing wrong found".into(),
             (bad, 0) => format!("{bad} bad"),
             (0, unseen) => format!("{unseen} not looked at, nothing wrong found in the rest"),
