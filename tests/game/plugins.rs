@@ -8,6 +8,7 @@ use bsafs::NoteCode;
 use bsafs::game::{LayerKind, LoadOrder};
 
 use super::load_orders::{Tree, notes};
+use super::small_world::{SKYRIMSE, SmallWorld};
 use crate::support::home::plugin;
 
 /// A plugin: its name, the second in which it was changed, and its masters. A name that ends in `.esm` makes
@@ -284,4 +285,31 @@ fn new_vegas_searches_mods_before_add_ons_and_add_ons_before_the_base_game() {
 fn only_exact_case_marks_official_archives_and_others_search_last_first() {
     assert_eq!(searched(&["Fallout - A.bsa", "fallout - b.bsa"]), ["fallout - b.bsa", "Fallout - A.bsa"]);
     assert_eq!(searched(&["A.bsa", "B.bsa"]), ["B.bsa", "A.bsa"]);
+}
+
+#[test]
+fn plugins_past_the_limit_of_the_game_are_not_loaded_and_neither_are_their_archives() {
+    // Without a light plugin, with one that ends in `.esl`, and with one that has the flag.
+    let light_flag = String::from_utf8(plugin(4, 0x200, &[])).unwrap();
+    for (light, content, max) in [("", "", 255), ("L.esl", "", 254), ("L.esp", &*light_flag, 254)] {
+        let names: Vec<String> = (0..260).map(|number| format!("P{number}.esp")).collect();
+        let mut list: String = names.iter().map(|name| format!("*{name}\n")).collect();
+        if !light.is_empty() {
+            list.insert_str(0, &format!("*{light}\n"));
+        }
+        let mut files: Vec<(String, &str)> = names.iter().map(|it| (format!("Data/{it}"), "")).collect();
+        files.extend(["Data/P0.bsa", "Data/P259.bsa"].map(|path| (path.to_owned(), "")));
+        files.push((format!("Data/{}", if light.is_empty() { "none.txt" } else { light }), content));
+        files.push(("local/Plugins.txt".into(), &list));
+        files.push(("my/Skyrim.ini".into(), ""));
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, content)| (&**path, *content)).collect();
+        let world = SmallWorld::new(&SKYRIMSE, &files);
+        let order = world.order("skyrimse");
+        assert_eq!(order.plugins().len(), max + usize::from(!light.is_empty()), "{light}");
+        assert!(order.plugins().contains(&"P0.esp") && !order.plugins().contains(&"P259.esp"));
+        assert!(order.layers().contains(&"P0.bsa") && !order.layers().contains(&"P259.bsa"));
+        assert_eq!(order.notes("plugin-ignored").last(), Some(&"P259.esp"));
+        let text = order.texts("plugin-ignored")[0].to_string();
+        assert!(text.contains(&format!("at most {max} full plugins")), "{light}: {text}");
+    }
 }

@@ -169,7 +169,7 @@ impl SmallWorld {
             let content = match name.rsplit('.').next().unwrap() {
                 "bsa" | "ba2" => archive_named_after_itself(name, self.game.version),
                 "esm" => plugin(4, 1, &[]),
-                "esp" => plugin(4, 0, &[]),
+                "esp" if !text.starts_with("TES4") => plugin(4, 0, &[]),
                 _ => text.as_bytes().to_vec(),
             };
             self.installed.write(path, &content, 0);

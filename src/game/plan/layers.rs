@@ -73,8 +73,11 @@ fn plugins(inputs: &Inputs<'_>, notes: &mut Vec<Note>) -> (Vec<String>, Vec<Stri
         plugins::listed(rules, inputs.lists, inputs.inis, (&installed, &ignored), inputs.data, notes);
     plugins::add_implied(rules, inputs.data, &installed, &mut listed.active);
     let order = plugins::order(rules, &listed, &installed);
-    let (active, inactive): (Vec<usize>, Vec<usize>) =
+    let (mut active, mut inactive): (Vec<usize>, Vec<usize>) =
         order.into_iter().partition(|&at| listed.active.contains(&installed[at].folded));
+    // Without the plugin of a script extender, small plugins are unknown to the game.
+    let small = if lacks_extender(inputs) { &[] } else { rules.small };
+    inactive.extend(plugins::take_past_limits((rules.full_max, small), &mut active, &installed, notes));
     report_masters(&active, &installed, notes);
     let names = |order: Vec<usize>| order.into_iter().map(|at| installed[at].name.clone()).collect();
     if !listed.because.is_empty() {
@@ -93,12 +96,17 @@ fn plugins(inputs: &Inputs<'_>, notes: &mut Vec<Note>) -> (Vec<String>, Vec<Stri
 /// Removes the plugins that the game ignores, because the plugin of a script extender is missing. Returns
 /// their names.
 fn take_ignored(inputs: &Inputs<'_>, installed: &mut Vec<plugins::Plugin>) -> Vec<String> {
-    let Some(needs) = inputs.title.plugins.esl_needs else { return Vec::new() };
-    if needs.paths.iter().any(|path| (inputs.find_in_subfolder)(path).is_some()) {
+    if !lacks_extender(inputs) {
         return Vec::new();
     }
     let is_ignored = |plugin: &mut plugins::Plugin| ends(&plugin.folded, &PLUGINS[2..]);
     installed.extract_if(.., is_ignored).map(|plugin| plugin.name).collect()
+}
+
+/// Whether the game needs the plugin of a script extender to load `.esl` plugins, and lacks it.
+fn lacks_extender(inputs: &Inputs<'_>) -> bool {
+    let has = |path: &&str| (inputs.find_in_subfolder)(path).is_some();
+    inputs.title.plugins.esl_needs.is_some_and(|needs| !needs.paths.iter().any(has))
 }
 
 /// Adds notes on missing masters of active plugins.

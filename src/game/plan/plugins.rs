@@ -173,6 +173,39 @@ pub(crate) fn add_implied(
     }
 }
 
+/// Takes active plugins out of the order that are past a limit of the game, which loads the first that fit,
+/// and adds notes on them. The limits are those of full plugins and of each kind of small ones.
+pub(crate) fn take_past_limits(
+    (full_max, small): (usize, &[(u32, usize)]),
+    active: &mut Vec<usize>,
+    plugins: &[Plugin],
+    notes: &mut Vec<Note>,
+) -> Vec<usize> {
+    let kind = |at: usize| {
+        let plugin = &plugins[at];
+        let of_flag = small.iter().position(|(flag, _)| plugin.header.flags & flag != 0);
+        of_flag.or_else(|| (!small.is_empty() && ends(&plugin.folded, &PLUGINS[2..])).then_some(0))
+    };
+    let is_used = |wanted: &usize| active.iter().any(|&at| kind(at) == Some(*wanted));
+    let full_max = full_max.saturating_sub((0..small.len()).filter(is_used).count());
+    let mut counts = vec![0; small.len() + 1];
+    let mut is_past = |at: &mut usize| {
+        let kind = kind(*at);
+        let max = kind.map_or(full_max, |kind| small[kind].1);
+        let count = &mut counts[kind.map_or(small.len(), |kind| kind)];
+        *count += 1;
+        if *count > max {
+            let what = if kind.is_some() { "small" } else { "full" };
+            let text = format!(
+                "the game loads at most {max} {what} plugins, and {max} come before this one; turn others off"
+            );
+            notes.push(Note::new(NoteCode::PluginIgnored, excerpt(&plugins[*at].name), text));
+        }
+        *count > max
+    };
+    active.extract_if(.., &mut is_past).collect()
+}
+
 /// The names in lines with a star. If a name is listed twice, the last line counts.
 fn starred(lines: &[String]) -> Vec<String> {
     let last: HashMap<String, usize> =

@@ -41,6 +41,7 @@ const SKYRIM_BASE: Title = Title {
     },
     lists: ListRules { keys: vanilla::SKYRIM, ..NO_LISTS },
     plugins: PluginRules {
+        full_max: 255,
         active: ActiveRule::Lines,
         order: OrderRule::PluginsFileAfterFirst,
         hard_coded: &["Skyrim.esm", "Update.esm"],
@@ -100,7 +101,12 @@ const SKYRIMSE_NAMES: StoreNames = StoreNames {
     ],
 };
 
+/// Light plugins since Skyrim Special Edition.
+const LIGHT: &[(u32, usize)] = &[(0x200, 4096)];
+
 const SKYRIMSE_PLUGINS: PluginRules = PluginRules {
+    full_max: 255,
+    small: LIGHT,
     endings: PLUGINS,
     active: ActiveRule::Starred,
     order: OrderRule::PluginsFile,
@@ -248,6 +254,8 @@ const FALLOUT4_NAMES: StoreNames = StoreNames {
 };
 
 const FALLOUT4_PLUGINS: PluginRules = PluginRules {
+    full_max: 255,
+    small: LIGHT,
     hard_coded: &[
         "Fallout4.esm",
         "DLCRobot.esm",
@@ -433,6 +441,8 @@ pub(super) static STARFIELD: Title = Title {
         ..NO_LISTS
     },
     plugins: PluginRules {
+        full_max: 255,
+        small: &[(0x100, 4096), (0x400, 256)],
         hard_coded: &[
             "Starfield.esm",
             "Constellation.esm",

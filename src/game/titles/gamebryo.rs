@@ -106,6 +106,7 @@ const OBLIVION_BASE: Title = Title {
     },
     lists: ListRules { keys: vanilla::OBLIVION, ..NO_LISTS },
     plugins: PluginRules {
+        full_max: 255,
         active: ActiveRule::Lines,
         order: OrderRule::Times,
         addons: &[
@@ -176,6 +177,7 @@ pub(super) static OBLIVION_REMASTERED: Title = Title {
         list_limit: SHORT,
     },
     plugins: PluginRules {
+        full_max: 255,
         active: ActiveRule::Lines,
         order: OrderRule::AsWritten,
         list_in_data: true,
@@ -244,6 +246,7 @@ const FALLOUT3_BASE: Title = Title {
     inis: FALLOUT3_INIS,
     lists: ListRules { keys: vanilla::FALLOUT_3, ..NO_LISTS },
     plugins: PluginRules {
+        full_max: 255,
         active: ActiveRule::Lines,
         order: OrderRule::Times,
         addons: &["Anchorage.esm", "ThePitt.esm", "BrokenSteel.esm", "PointLookout.esm", "Zeta.esm"],
@@ -277,6 +280,7 @@ pub(super) static FALLOUTNV: Title = Title {
     inis: FALLOUTNV_INIS,
     lists: ListRules { keys: vanilla::NEW_VEGAS, hard_coded: &["Update.bsa"], ..NO_LISTS },
     plugins: PluginRules {
+        full_max: 255,
         nam_files: true,
         addons: &[
             "DeadMoney.esm",

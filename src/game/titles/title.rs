@@ -230,6 +230,12 @@ pub struct PluginRules {
     pub test_files: TestFiles,
     /// Whether a file `X.nam` in the data folder makes `X.esm` and `X.esp` active.
     pub nam_files: bool,
+    /// Maximum number of active full plugins. One less for each kind of small ones that is active
+    /// (libloadorder, `active_plugins.md`).
+    pub full_max: usize,
+    /// The flags of small plugins, which share an index, and the maximum number of active ones. Those that
+    /// end in `.esl` are of the first kind.
+    pub small: &'static [(u32, usize)],
     /// The plugin of a script extender without which the game loads no `.esl` plugin, if it needs one.
     pub esl_needs: Option<&'static ExtenderPlugin>,
     /// Plugins of the game's official add-ons that are in none of the lists above.
@@ -375,6 +381,8 @@ pub(super) const NO_PLUGINS: PluginRules = PluginRules {
     list_in_data: false,
     test_files: TestFiles::Ignored,
     nam_files: false,
+    full_max: usize::MAX,
+    small: &[],
     esl_needs: None,
     addons: &[],
     never_shipped: &[],
