@@ -229,7 +229,7 @@ Examples:
   bsafs SOURCE MOUNTPOINT -o OPTIONS               as mount(8) calls it for fstab";
 
 const MORE: &str = "\
-Paths inside archives may be written in any case and with either slash.
+Paths inside archives may be written in upper or lower case and with either slash.
 `bsafs help COMMAND` describes a command, and `bsafs man` shows the manual.";
 
 #[cfg(test)]

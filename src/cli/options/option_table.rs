@@ -179,17 +179,17 @@ pub const MOUNT_OPTIONS: &[MountOption] = &[
         |it, text, _| set(&mut it.request.read_ahead, Some(read_ahead(text)?)),
     ),
     value("max_read=", "131072", "maximum number of bytes per read request", add_max_read),
-    context!("context=", "system_u:object_r:samba_share_t:s0", "SELinux's label of all files"),
-    context!("fscontext=", "system_u:object_r:fusefs_t:s0", "SELinux's label of the file system"),
-    context!("defcontext=", "system_u:object_r:fusefs_t:s0", "SELinux's label of files without one"),
-    context!("rootcontext=", "system_u:object_r:fusefs_t:s0", "SELinux's label of the root folder"),
+    context!("context=", "system_u:object_r:samba_share_t:s0", "SELinux label of all files"),
+    context!("fscontext=", "system_u:object_r:fusefs_t:s0", "SELinux label of the file system"),
+    context!("defcontext=", "system_u:object_r:fusefs_t:s0", "SELinux label of files without one"),
+    context!("rootcontext=", "system_u:object_r:fusefs_t:s0", "SELinux label of the root folder"),
     flag!("noexec", "refuse to run programs in the mount", request.noexec),
     flag!("noatime", "show noatime in the mount table; access times never change", request.noatime),
     flag!("nosymfollow", "do not follow symbolic links in the mount", request.nosymfollow),
     value(
         "setuid=",
         "games",
-        "user that root becomes before anything else; that user mounts, with only the own rights",
+        "user that root becomes before anything else; that user mounts, with only that user's permissions",
         |it, text, _| set(&mut it.user, Some(text.to_owned())),
     ),
     MountOption {
@@ -208,7 +208,7 @@ two attributes of each file";
 const EDIT_HELP: &str = "\
 Make the mount writable: all changes go to this folder, for example a mod's folder
 
-If the folder does not exist, it is made. `bsafs help writing` has more.";
+If the folder does not exist, bsafs makes it. `bsafs help writing` has more.";
 
 const ENCODING_HELP: &str = "\
 Code page of stored names: 1250, 1251, 1252, utf-8, or another of the WHATWG Encoding Standard [default: for \

@@ -21,10 +21,10 @@ use crate::vfs::{Patterns, Vfs, VfsFile};
 /// Patterns for paths.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Selection {
-    /// Select only files whose path matches this pattern, in any case
+    /// Select only files whose path matches this pattern, ignoring case
     ///
-    /// `*` and `?` match within one name, and `**` also matches across folders. A pattern without a slash is
-    /// compared with file names instead of paths.
+    /// `*` and `?` match within one name, and `**` also matches across folders. A pattern without a slash
+    /// matches file names instead of paths.
     #[arg(short, long, value_name = "PATTERN")]
     glob: Vec<String>,
 }
@@ -314,7 +314,7 @@ pub(crate) fn same_names(vfs: &Vfs, path: &str) -> String {
         0 => String::new(),
         _ => {
             let shown = found.iter().take(SHOWN).map(|path| format!("\n  {}", path.shown()));
-            format!("; files of this name:{}{more}", shown.collect::<String>())
+            format!("; files with this name:{}{more}", shown.collect::<String>())
         }
     }
 }

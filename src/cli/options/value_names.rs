@@ -26,7 +26,7 @@ macro_rules! values {
 
 values! {
     Layout {
-        Union = "One tree; if several sources have a file, the rightmost source wins";
+        Union = "One tree; if several sources have the same file, the rightmost source wins";
         PerArchive = "A separate folder for each archive and folder, named after it";
     }
     FolderArchives {
@@ -36,7 +36,7 @@ values! {
     }
     Level {
         Fast = "zlib as small as official archives; LZ4 a sixth larger";
-        Normal = "Smaller than official archives, at 20 MB/s and more a processor";
+        Normal = "Smaller than official archives, at 20 MB/s or more per processor";
         Best = "A few percent smaller, in five times the time";
         None = "Compress nothing, except for textures in BA2, which a game needs compressed";
     }

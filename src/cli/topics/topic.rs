@@ -26,7 +26,7 @@ pub(crate) const TOPICS: [Topic; 15] = [
     topic!("meshes", "which texture a mesh lacks"),
     topic!("pages", "pictures of conflicts and differences"),
     topic!("formats", "which archives bsafs reads"),
-    topic!("writing", "changes go to a folder of yours"),
+    topic!("writing", "changes go to your own folder"),
     topic!("packing", "archives from your files"),
     topic!("profiles", "saved mounts, systemd and fstab"),
     topic!("network", "shares and backups"),

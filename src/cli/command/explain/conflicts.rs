@@ -33,12 +33,13 @@ use crate::system::text::count;
 use crate::tree::NodeId;
 use crate::vfs::{Layout, Vfs, VfsFile, VfsLayer};
 
-/// Print which mods and layers hide files of which others, and each such file
+/// Print which mods and layers hide files of others, and each hidden file
 ///
-/// A summary comes first: mods of which no file wins, files that mods hide from each other, equal copies, and
-/// what bsafs left out. Pairs of mods follow, those with most hidden files first. A mod is its folder and the
-/// archives in it. Then each conflict has its winner and the copies that it hides. The last table has the
-/// layers with conflicts, lowest first: how many files they have, how many win, and how many are hidden.
+/// A summary comes first: mods without a winning file, files that mods hide from each other, equal
+/// copies, and what bsafs left out. Pairs of mods follow, most hidden files first. A mod is its folder
+/// and the archives in it. Then each conflict has its winner and the copies that it hides. The last table
+/// has the layers with conflicts, lowest first: how many files they have, how many win, and how many are
+/// hidden.
 ///
 /// Every mod that replaces something hides files of the game's own archives. Such files are only counted
 /// unless --with-game, --of, paths or patterns ask for them. With paths or patterns, only matching files
@@ -57,13 +58,13 @@ use crate::vfs::{Layout, Vfs, VfsFile, VfsLayer};
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Conflicts {
-    /// Sources, of which the rightmost wins; then paths or patterns of files in them, in any case
+    /// Sources (the rightmost wins), then paths or patterns of files in them, ignoring case
     #[arg(required_unless_present = "game_dir=", value_name = "SOURCE|PATH")]
     sources: Vec<PathBuf>,
     /// Select only conflicts that involve this layer
     ///
-    /// LAYER is the name of an archive, folder or mod, or the end of its path in whole names, in any case. A
-    /// mod is its folder and the archives in it.
+    /// LAYER is the name of an archive, folder or mod, or the end of its path in whole names, ignoring
+    /// case. A mod is its folder and the archives in it.
     #[arg(long, value_name = "LAYER")]
     of: Option<String>,
     /// Also print files that hide only files of the game's own archives. --json always has them

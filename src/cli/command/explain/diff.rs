@@ -39,22 +39,21 @@ use crate::vfs::{FolderArchives, Layout, OpenError, OpenOptions, Vfs, VfsFile, V
 
 /// Print the files that only one of two sources has, and those that differ
 ///
-/// Files are matched by their paths, in any case. Each line begins with a sign: `+` if only B has the file,
-/// `-` if only A has it, `!` if the contents differ, and `?` if they cannot be compared because one cannot be
-/// read. Without --compare, only sizes are compared: files of different sizes have changed, and files of the
-/// same size are counted separately, because they may or may not be equal. `*` means an archive that the game
-/// of one source or of both does not load.
+/// Files are matched by their paths, ignoring case. Each line begins with a sign: `+` if only B has the
+/// file, `-` if only A has it, `!` if the contents differ, and `?` if they cannot be compared because one
+/// cannot be read. Without --compare, only sizes are compared: files of different sizes have changed, and
+/// files of the same size are counted separately, because they may or may not be equal. `*` marks an
+/// archive that one or both of the games do not load.
 ///
-/// If both sources are games, such as two profiles or instances, the mods that only B has (`+`), that only A
-/// has (`-`) and that have another place (`~`) come first, and the same of plugins. Then the files are
-/// grouped by the mod that causes the difference, those with most files first. With patterns, only files are
-/// printed.
+/// If both sources are games, such as two profiles or instances, the mods that only B has (`+`), that
+/// only A has (`-`) and that moved (`~`) come first, and plugins likewise. The files follow, grouped by
+/// the mod that causes the difference, most files first. With patterns, only files are printed.
 ///
 /// One of the sources may be a manifest that `bsafs list --hash` or `sha256sum` wrote. The files of the other
 /// one are read, and their checksums are compared with those of the manifest.
 ///
 /// If the source that lacks a file has a copy that the game ignores or does not load, or that is in a mod
-/// that is off, a line says so for each reason, with the words of `why`.
+/// that is off, a line says so for each reason, in the words of `why`.
 ///
 /// With --json, each file is an object with "path", "change" (added, removed, changed, same-size or
 /// unreadable; for an archive loaded-by-a, loaded-by-b or not-loaded) and "a" and "b" for the sources that

@@ -42,14 +42,16 @@ use crate::vfs::{Layout, Vfs, VfsFile, VfsLayer};
 
 /// Print the textures and materials that meshes need, and which of them are missing
 ///
-/// A mesh is purple or invisible if a texture that it names is in no mod, no archive and not in the game. The
-/// answer has a line for each file that a mesh names: the layer that it comes from, or "missing". Materials
-/// (BGSM, BGEM and Starfield's loose MAT) and other meshes that are named are followed.
+/// A mesh is purple or invisible if no mod, no archive and no folder of the game has a texture that it
+/// names. The answer has a line for each file that a mesh names: the layer that it comes from, or
+/// "missing". If a mesh names materials (BGSM, BGEM and Starfield's loose MAT) or other meshes, bsafs
+/// reads these too.
 ///
-/// Without paths, all meshes and materials of the sources are read. Names are compared as the game does: in
-/// any case, below `textures`, with DDS for TGA and BMP, and without the folders of the machine on which the
-/// mesh was made. A mesh can name a file that the engine does not use, such as a mask for an effect that is
-/// off. bsafs marks such files only if the engine's rule is known; `bsafs help meshes` lists them.
+/// Without paths, all meshes and materials of the sources are read. Names are compared as in the game:
+/// ignoring case, below `textures`, with DDS for TGA and BMP, and without the folders of the machine on
+/// which the mesh was made. A mesh can name a file that the engine does not use, such as a mask for an
+/// effect that is off. bsafs marks such files only if the engine's rule is known; `bsafs help meshes`
+/// lists them.
 ///
 /// The exit status is 1 if a file is missing, if a mesh cannot be read, or if no file matches a pattern.
 /// It is also 1 if the mod of --of has meshes or an archive that the game does not load. With --who, it is
@@ -57,15 +59,15 @@ use crate::vfs::{Layout, Vfs, VfsFile, VfsLayer};
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct AskNeeds {
-    /// Sources, of which the rightmost wins; then paths or patterns of meshes in them, in any case
+    /// Sources (the rightmost wins), then paths or patterns of meshes in them, ignoring case
     #[arg(required_unless_present = "game_dir=", value_name = "SOURCE|PATH")]
     sources: Vec<PathBuf>,
     /// Print only what is missing
     #[arg(long)]
     missing: bool,
-    /// Read the meshes and materials of this layer, also those that others hide
+    /// Read the meshes and materials of this layer, even those that others hide
     ///
-    /// LAYER is the name of a mod, folder or archive, or the end of its path, in any case. A mod is its
+    /// LAYER is the name of a mod, folder or archive, or the end of its path, ignoring case. A mod is its
     /// folder and the archives in it.
     #[arg(long, value_name = "LAYER")]
     of: Option<String>,

@@ -24,17 +24,17 @@ use crate::vfs::{Layout, Vfs};
 
 /// Print what a game loads, in which order and why, with notes on anomalies
 ///
-/// Layers are printed lowest first: if several have a file, the last one wins. The first lines are the
-/// folders that have the layers.
+/// Layers are printed lowest first: if several have the same file, the last one wins. The first lines
+/// name the folders of the layers.
 ///
 /// The exit status is 1 if something was not looked at, such as an archive that cannot be opened.
 #[derive(Args, Debug)]
 pub(crate) struct Order {
-    /// Games, archives, folders, and other sources that `mount` accepts; if several have a file,
+    /// Games, archives, folders, and other sources that `mount` accepts; if several have the same file,
     /// the rightmost wins
     #[arg(required_unless_present = "game_dir=", value_name = "SOURCE")]
     sources: Vec<PathBuf>,
-    /// Print each archive, also where four or more in a row are loaded for one reason
+    /// Print each archive, even if four or more in a row are loaded for the same reason
     #[arg(long, conflicts_with = "json")]
     all: bool,
     /// Also print how many files each layer has, how many of them win, and how many are hidden

@@ -43,15 +43,15 @@ use crate::vfs::Vfs;
 
 /// Print which archive a file inside a mount comes from, and what it hides
 ///
-/// Nothing needs to be mounted if a source comes first: `bsafs which skyrimse PATH`. With -v, the folders of
-/// the archives are printed, and how each copy is stored.
+/// Nothing needs to be mounted if a source comes first: `bsafs which skyrimse PATH`. -v also prints the
+/// folders of the archives, and how each copy is stored.
 ///
-/// The exit status is 1 if a path is not a file in a mount or in the sources, if the game has no use for it
-/// there, or if something in the sources was not looked at that may have the path.
+/// The exit status is 1 if a path is not a file in a mount or in the sources, if the game has no use for
+/// it there, or if something that may have the path was not looked at.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Which {
-    /// Files inside mounts; or sources, and then paths or patterns in them, in any case
+    /// Files inside mounts; or sources, and then paths or patterns in them, ignoring case
     #[arg(required_unless_present = "files_from", value_name = "SOURCE|PATH")]
     paths: Vec<PathBuf>,
     /// Also read paths from this file, one per line; `-` is standard input, and each line is answered at once

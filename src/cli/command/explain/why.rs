@@ -34,14 +34,14 @@ use crate::vfs::sources::profile::{SourceSet, is_game};
 
 /// Print why a file, plugin, archive, mod or INI file is not in a game, or what hides it
 ///
-/// The first line names the game and the profile, and answers for exactly what was asked. A path on the disk
-/// is that copy of the file, be it in a mod that is off. Other paths are those of files in the game, in any
-/// case and with either slash, also as logs and programs in Wine print them. A name is that of a plugin, an
-/// archive, an INI file, a mod of a mod manager, or a file. The most probable reason comes first. With -v,
-/// paths are printed in full.
+/// The first line names the game and the profile, and answers for exactly what was asked. A path on the
+/// disk means that copy of the file, even in a mod that is off. Other paths mean files in the game, in
+/// upper or lower case and with either slash, and as logs and programs in Wine print them. A name means a
+/// plugin, an archive, an INI file, a mod of a mod manager, or a file. The most probable reason comes
+/// first. With -v, paths are printed in full.
 ///
-/// Without a source, the games and instances are asked that can be meant. The exit status is 1 if something
-/// is not in the game.
+/// Without a source, bsafs asks all games and instances that you may mean. The exit status is 1 if
+/// something is not in the game.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct AskWhy {

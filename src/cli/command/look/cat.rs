@@ -18,14 +18,13 @@ use crate::shown::Shown;
 
 /// Write files of an archive, folder or game to standard output
 ///
-/// The exit status is 1 if something in the source was not looked at that may have one of the paths, and
-/// would then win.
+/// The exit status is 1 if something in the source was not looked at, but may have one of the paths and win.
 #[derive(Args, Debug)]
 pub(crate) struct Cat {
     /// Archive, folder, game, or any other source that `mount` accepts
     #[arg(value_name = "SOURCE")]
     archive: PathBuf,
-    /// Paths of files in the source, in any case and with either slash
+    /// Paths of files in the source, in upper or lower case and with either slash
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<String>,
     #[command(flatten)]

@@ -33,9 +33,9 @@ use crate::system::text::count;
 /// -v prints where data, settings and lists are. Other places can be listed in
 /// ~/.config/bsafs/places.toml: `games = ["/data/games"]`, `prefixes = [...]`, `instances = [...]`.
 ///
-/// The exit status is 1 if no game is found, or if something could not be looked at that may be a game or
-/// list games: a list or settings file, a folder, a prefix. A game that is not complete or is gone is only
-/// listed.
+/// The exit status is 1 if no game is found, or if something that may be a game or list games could not
+/// be looked at: a list or settings file, a folder, a prefix. A game that is not complete or is gone is
+/// only listed.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Games {
     /// Print one JSON object per line: an installed game, an "instance" of Mod Organizer 2, or an "unusable"

@@ -28,7 +28,7 @@ use crate::vfs::{ReadError, ReadErrorKind, VfsFile};
 /// The exit status is 1 if no file matches a pattern, or if something in the sources was not looked at.
 #[derive(Args, Debug)]
 pub(crate) struct List {
-    /// Sources, of which the rightmost wins; then paths or patterns of files in them, in any case
+    /// Sources (the rightmost wins), then paths or patterns of files in them, ignoring case
     #[arg(required = true, value_name = "SOURCE|PATH")]
     archives: Vec<PathBuf>,
     /// Print size, packed size, codec and archive before each path; sizes are in bytes
@@ -46,8 +46,8 @@ pub(crate) struct List {
     pixels: bool,
     /// Print the SHA-256 of each file before its path, for `sha256sum -c` in a mount or in extracted files
     ///
-    /// A file that cannot be read whole has no line, and the exit status is 1. With -0, lines end as those of
-    /// `sha256sum -z` do.
+    /// A file that cannot be read completely has no line, and the exit status is 1. With -0, lines end as
+    /// in `sha256sum -z`.
     #[arg(long, conflicts_with_all = ["long", "json"])]
     hash: bool,
     /// End each path with a NUL character, for `xargs -0`

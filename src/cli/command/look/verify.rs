@@ -40,23 +40,23 @@ use crate::vfs::{FolderArchives, Layout, OpenError, ReadErrorKind, Vfs, VfsFile,
 
 /// Decode every file of archives, read every loose file, and print those that are bad
 ///
-/// Checksums are compared if the data has any: zlib streams have one, and LZ4 frames have the
-/// checksums that their flags announce. Uncompressed files, LZ4 blocks (some of Starfield's textures) and
-/// XMem data (Xbox 360) have none. Damage in these is found only if it changes the length or makes the data
+/// Checksums are compared if the data has them: zlib streams have one, and LZ4 frames have the checksums
+/// that their flags announce. Uncompressed files, LZ4 blocks (some of Starfield's textures) and XMem data
+/// (Xbox 360) have none. Damage in these is found only if it changes the length or makes the data
 /// undecodable. The last line counts the files without a checksum.
 ///
-/// Lines that begin with "odd:" tell what is wrong with the archive's tables, such as files that the game
-/// does not find, and what was read against a flag, a length or the version. Such files are not bad.
+/// Lines that begin with "odd:" say what is wrong with the archive's tables, such as files that the game
+/// does not find, and what was read despite a flag, a length or the version. Such files are not bad.
 ///
-/// Archives in subfolders, and those that a game does not load, are opened, too, unless archives are shown as
-/// files.
+/// Archives in subfolders, and archives that a game does not load, are opened too, unless archives are
+/// shown as files.
 ///
-/// What cannot be opened or read is named, also with --quiet, and the rest is checked. The exit status is 0
-/// if everything was read and is OK. It is 1 if a file is bad or was not read, or if no file matches a
-/// pattern. If an argument itself cannot be opened, the exit status is that of the error.
+/// Whatever cannot be opened or read is named, even with --quiet, and the rest is checked. The exit
+/// status is 0 if everything was read and is OK. It is 1 if a file is bad or was not read, or if no file
+/// matches a pattern. If an argument itself cannot be opened, the exit status is that of the error.
 #[derive(Args, Debug)]
 pub(crate) struct Verify {
-    /// Sources, and then paths or patterns of files in them, in any case
+    /// Sources, and then paths or patterns of files in them, ignoring case
     #[arg(required = true, value_name = "SOURCE|PATH")]
     archives: Vec<PathBuf>,
     /// Print one JSON object per line: an archive, or the loose files of a folder

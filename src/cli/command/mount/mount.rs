@@ -54,11 +54,12 @@ const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}{after-help
 
 /// Mount archives, folders and games as one read-only tree
 ///
-/// Returns when the mount is ready. Paths in the mount may be written in any case. If several
-/// sources have a file, the rightmost source wins. Archives directly in a folder are layers below
-/// its loose files, in order of name.
+/// Returns when the mount is ready. Paths in the mount may be written in upper or lower case. If several
+/// sources have the same file, the rightmost source wins. Archives directly in a folder are layers below
+/// its loose files, sorted by name.
 ///
-/// What could not be opened or read is named, also with --quiet, and the rest is mounted with exit status 0.
+/// Whatever could not be opened or read is named, even with --quiet; the rest is mounted, and the exit
+/// status is 0.
 ///
 /// To unmount, run `bsafs umount MOUNTPOINT`.
 #[derive(Args, Debug)]
@@ -68,9 +69,9 @@ pub(crate) struct Mount {
     /// Sources, and then the folder to mount on
     ///
     /// `bsafs help sources` says what a source is, and has the options for sources. The last of several
-    /// paths is the mountpoint, unless it is an archive or another file; a single path is a source. Without
-    /// a mountpoint, a new folder named after the last source is made in the current folder, and removed on
-    /// unmount.
+    /// paths is the mountpoint, unless it is an archive or another file; a single path is a source.
+    /// Without a mountpoint, bsafs makes a new folder named after the last source in the current folder,
+    /// and removes it on unmount.
     #[arg(value_name = "SOURCE... [MOUNTPOINT]")]
     paths: Vec<PathBuf>,
     /// Mount options, as in fstab (`bsafs help profiles`)

@@ -22,10 +22,9 @@ use crate::system::text::{count, layers};
 
 /// List all mounts of bsafs, and the processes that use them
 ///
-/// Prints the sources, age, number of requests and processes of each mount. For another user's
-/// mount, only its entry in the mount table is printed. Only root sees the processes of other users. The
-/// command waits at most a few seconds for a
-/// daemon that does not answer.
+/// Prints the sources, age, number of requests and processes of each mount. For another user's mount,
+/// only the entry in the mount table is printed. Only root sees the processes of other users. The command
+/// waits at most a few seconds for a daemon that does not answer.
 #[derive(Args, Debug)]
 pub(crate) struct Mounts {
     /// Print one JSON object per line

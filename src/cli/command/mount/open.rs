@@ -42,7 +42,7 @@ use crate::vfs::sources::profile::{Profile, is_game};
 #[derive(Args, Debug, Default)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Open {
-    /// Sources that `bsafs mount` accepts, of which the last wins; or a mountpoint
+    /// Sources that `bsafs mount` accepts (the last one wins), or a mountpoint
     #[arg(required_unless_present_any = ["choose", "pack", "as_png"], value_name = "SOURCE")]
     sources: Vec<PathBuf>,
     /// Ask on the desktop which installed game to open, with zenity or kdialog

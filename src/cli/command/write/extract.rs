@@ -42,16 +42,16 @@ use crate::vfs::{Vfs, VfsFile};
 ///
 /// Without -C, the files go into a folder named after the last source, in the current folder.
 ///
-/// Existing files are kept, and the exit status is 1 if the bytes of one differ (-v lists such files). With
-/// --overwrite, an existing file is replaced once its replacement was written completely. If a file cannot be
-/// read or written, the others are still extracted, and the exit status is 1. It is also 1 if an archive in a
-/// folder or game cannot be opened, if a folder cannot be read, if a texture lacks texels, or if a damaged
-/// texture or voice file cannot be converted: these are named, also with --quiet. If the disk is full,
-/// extract stops. With --salvage, files with a wrong checksum are extracted, too. Existing links are neither
-/// followed nor replaced, and nothing is written outside the folder.
+/// Existing files are kept, and the exit status is 1 if one of them differs (-v lists such files). With
+/// --overwrite, an existing file is replaced once its replacement is complete. If a file cannot be read
+/// or written, the others are still extracted, and the exit status is 1. It is also 1 if an archive in a
+/// folder or game cannot be opened, if a folder cannot be read, if a texture lacks texels, or if a
+/// damaged texture or voice file cannot be converted: these are named, even with --quiet. If the disk is
+/// full, extract stops. With --salvage, files with a wrong checksum are extracted, too. Existing links
+/// are neither followed nor replaced, and nothing is written outside the folder.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Extract {
-    /// Sources, of which the rightmost wins; then paths or patterns of files in them, in any case
+    /// Sources (the rightmost wins), then paths or patterns of files in them, ignoring case
     #[arg(required = true, value_name = "SOURCE|PATH")]
     archives: Vec<PathBuf>,
     /// Folder to extract to; created if it does not exist

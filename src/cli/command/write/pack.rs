@@ -40,19 +40,19 @@ use crate::vfs::{FolderArchives, Layout, OpenOptions, Patterns, Vfs};
 
 /// Write the archives that a game loads, from folders or other archives
 ///
-/// Sources are those of `mount`: folders, also those of `mount --edit`, and archives of any kind, which are
-/// converted. If several have a file, the rightmost wins. Each file is compressed or stored as the game needs
-/// it. What games and tools read only from the disk stays loose, and is listed. `bsafs help packing` has the
-/// rules.
+/// It takes the same sources as `mount`: folders, including those of `mount --edit`, and archives of any
+/// kind, which are converted. If several have the same file, the rightmost wins. Each file is compressed
+/// or stored as the game needs it. What games and tools read only from the disk stays loose, and is
+/// listed. `bsafs help packing` has the rules.
 ///
-/// Archives are called after the plugin of the source. They are read back and compared with the source before
-/// they get their names; if anything fails, nothing is left behind. Sources are never changed or removed. The
-/// same sources give the same bytes.
+/// Archives are named after the plugin of the source. They are read back and compared with the source
+/// before they get their names; if anything fails, nothing is left behind. Sources are never changed or
+/// removed. The same sources give the same bytes.
 ///
-/// The exit status is 1 if a file that should be packed was left out, or kept everything from being packed.
+/// The exit status is 1 if a file that should be packed was left out, or prevented packing.
 #[derive(Args, Debug)]
 pub(crate) struct Pack {
-    /// Folders and archives; if several have a file, the rightmost wins
+    /// Folders and archives; if several have the same file, the rightmost wins
     #[arg(required = true, value_name = "SOURCE")]
     sources: Vec<PathBuf>,
     /// The game that will load the archives, such as skyrimse; an unknown id prints all of them
@@ -61,7 +61,7 @@ pub(crate) struct Pack {
     /// Folder for the archives, by default the current one; or the file of the only archive
     #[arg(short, visible_short_alias = 'C', long, visible_alias = "directory", value_name = "OUTPUT")]
     output: Option<PathBuf>,
-    /// What the names of archives begin with, instead of the name of the plugin
+    /// Beginning of the archives' names, instead of the plugin's name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// Print the plan, and write nothing
@@ -82,12 +82,13 @@ pub(crate) struct Pack {
     /// Pack nothing, and move what --move-packed moved to this folder back into the source
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["move_packed", "game"])]
     move_back: Option<PathBuf>,
-    /// Print which files win or lose otherwise in this game once they are packed
+    /// Print which files will win or lose differently in this game once they are packed
     #[arg(long = "in", value_name = "GAME")]
     within: Option<PathBuf>,
     #[command(flatten)]
     selection: Selection,
-    /// Pack only the paths of a list: one a line, or an .achlist of the Creation Kit; - reads the input
+    /// Pack only the paths of a list: one per line, or an .achlist of the Creation Kit; - reads standard
+    /// input
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
     /// Leave files that match this pattern loose; can be repeated
@@ -99,7 +100,7 @@ pub(crate) struct Pack {
     /// Also pack what games or tools read only from the disk
     #[arg(long)]
     all: bool,
-    /// Pack paths and take names at which no game finds files, instead of failing
+    /// Accept paths and names under which no game finds files, instead of failing
     #[arg(long)]
     any_path: bool,
     /// Also pack the sources of scripts
@@ -108,7 +109,7 @@ pub(crate) struct Pack {
     /// What to do with textures that an archive of textures cannot store
     #[arg(long, value_enum, value_name = "CHOICE", default_value = "error")]
     odd_textures: OddTextures,
-    /// The largest archive, instead of the largest that the game reads: 1G, 500M
+    /// Maximum size of an archive, e.g. 1G or 500M, instead of the largest that the game reads
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     max_size: Option<u64>,
     /// Write plugins without content for archives that need one
