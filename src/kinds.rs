@@ -353,7 +353,7 @@ pub fn ending(name: &[u8]) -> &[u8] {
     name.iter().rposition(|byte| *byte == b'.').and_then(|dot| name.get(dot + 1..)).unwrap_or_default()
 }
 
-/// Whether a name or path has one of these endings, in any case.
+/// Whether a name or path has one of these endings, ignoring case.
 pub fn ends(name: impl AsRef<[u8]>, endings: &[&str]) -> bool {
     let ending = ending(name.as_ref());
     endings.iter().any(|known| ending.eq_ignore_ascii_case(known.as_bytes()))
@@ -401,7 +401,7 @@ pub fn ending_by_content(first: &[u8]) -> Option<&'static str> {
     KINDS.iter().find(|kind| kind.begins.iter().any(is_begun))?.endings.first().copied()
 }
 
-/// The row of a folder directly in the data folder, by its name in any case.
+/// The row of a folder directly in the data folder, by its name, ignoring case.
 pub fn top_folder(name: &str) -> Option<&'static TopFolder> {
     TOP_FOLDERS.iter().find(|folder| folder.name.eq_ignore_ascii_case(name))
 }

@@ -26,10 +26,10 @@
 //! ```
 //!
 //! A source may also be an installed game, by its id: `Vfs::open(["skyrimse"])` opens what Skyrim loads.
-//! [`Vfs::open`] is short for [`OpenOptions::open`]. A [`Vfs`] is one tree of [files](VfsFile), merged from
-//! [layers](VfsLayer). It finds a file in any case, reads it whole, in pieces or through [`std::io::Read`],
-//! and knows what the file hides. [`Vfs::conflicts`] compares layers, [`Vfs::diff`] compares trees, and
-//! [`Vfs::reopen`] follows the disk. Errors are [`OpenError`] and [`ReadError`].
+//! [`Vfs::open`] is short for [`OpenOptions::open`]. A [`Vfs`] is one tree of [files](VfsFile), merged
+//! from [layers](VfsLayer). It finds a file, ignoring case, reads it whole, in pieces or through
+//! [`std::io::Read`], and knows what the file hides. [`Vfs::conflicts`] compares layers, [`Vfs::diff`]
+//! compares trees, and [`Vfs::reopen`] follows the disk. Errors are [`OpenError`] and [`ReadError`].
 //!
 //! # Guarantees
 //!

@@ -90,7 +90,7 @@ pub struct NamedFile {
 pub struct Scanned {
     /// What the file is.
     pub kind: FileKind,
-    /// The names, once each in any case, in the order of the file.
+    /// The names, once each, ignoring case, in the order of the file.
     pub names: Vec<NamedFile>,
 }
 

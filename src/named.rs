@@ -1,7 +1,8 @@
 //! Enums that are tables: each row has a variant and the texts that belong to it.
 
-/// Defines an enum of which each variant has a text, and the method that returns it. The rows may have more
-/// texts, which a second method returns, as a tuple if there are several. Then `ALL` has all variants.
+/// Defines an enum whose variants each have a text, and the method that returns it. The rows may have
+/// more texts, which a second method returns, as a tuple if there are several. Then `ALL` has all
+/// variants.
 macro_rules! named {
     (
         $(#[$of_enum:meta])* $vis:vis enum $Enum:ident;

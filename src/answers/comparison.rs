@@ -225,7 +225,7 @@ pub(crate) struct OutsideCopy {
 /// The copies of each file that no layer shows, by the node of the file.
 pub(crate) type OutsideCopies = HashMap<NodeId, Vec<OutsideCopy>>;
 
-/// The copies of a file that became of them so.
+/// The copies of a file with this fate.
 pub(crate) fn outside_of<'o>(
     outside: &'o OutsideCopies,
     winner: &VfsFile,
@@ -304,9 +304,9 @@ impl Groups {
         self.mod_of_layer.get(group).copied().unwrap_or(group)
     }
 
-    /// The pairs of mods among conflicts: first those that hide most, and at the end those that only hide
-    /// files of the game. The layers of one mod are a pair if they hide each other. `is_asked` says of each
-    /// group whether the user asked for it; pairs without such a group are left out.
+    /// The pairs of mods among conflicts: first the pairs with most hidden files, last the pairs that
+    /// only hide files of the game. The layers of one mod are a pair if they hide each other. `is_asked`
+    /// says whether the user asked for a group; pairs without such a group are left out.
     pub(crate) fn pairs(
         &self,
         conflicts: &[Conflict],
@@ -435,7 +435,7 @@ impl Groups {
 /// The number of a conflict, and that of a hidden copy in it; `None` for one that a manager did not deploy.
 pub(crate) type HiddenCopy = (usize, Option<usize>);
 
-/// Two mods or layers, of which one hides files of the other one.
+/// Two mods or layers, one of which hides files of the other.
 pub(crate) struct Pair {
     /// The groups of the winner and of what it hides.
     pub(crate) winner: usize,
@@ -531,7 +531,7 @@ pub(crate) fn tally(
     }
 }
 
-/// The tallies of the layers of a load order. `layers` are those that were opened, and `tallies` belong to
+/// The tallies of the layers of a load order. `layers` are the opened layers, and `tallies` belong to
 /// them. `None` for a layer that was left out because it cannot be opened.
 pub(crate) fn of_order(
     order: &[OrderLayer],
@@ -619,7 +619,7 @@ impl Difference {
     }
 }
 
-/// Compares the selected files of two trees, by path in any case. Equal files are included.
+/// Compares the selected files of two trees, by path, ignoring case. Equal files are included.
 pub(crate) fn differences(
     a: &Arc<Opened>,
     b: &Arc<Opened>,

@@ -32,7 +32,7 @@ pub(crate) enum CopyFate {
     Deleted(Deletion),
 }
 
-/// A mark of an overlay, by which a folder that was written to by a mount hides files of layers below it.
+/// A mark of an overlay. With it, the folder of a writable mount hides files of layers below.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Deletion {
     /// The folder that is a layer and has the mark.
@@ -83,8 +83,8 @@ impl Deletions {
 }
 
 impl Vfs {
-    /// All copies of a path, the winner first. `file` is the one that is asked about, if there is one: a copy
-    /// that is hidden itself hides nothing. Copies that a mark deletes are found among `deletions`.
+    /// All copies of a path, the winner first. `file` is the copy in question, if there is one: a hidden
+    /// copy hides nothing itself. Copies that a mark deletes are found among `deletions`.
     pub(crate) fn copies(&self, file: Option<&VfsFile>, path: &[u8], deletions: &Deletions) -> Vec<Copy> {
         let place = |file: &VfsFile| file.layer().path().to_owned();
         let mut copies = Vec::new();
@@ -107,7 +107,7 @@ const DELETED: &str = "deleted";
 const MARK: &str = "deletion-mark";
 
 impl Copy {
-    /// Why a copy is hidden that was deleted in a writable mount; `None` for other copies.
+    /// Why a copy that was deleted in a writable mount is hidden; `None` for other copies.
     pub(crate) fn why_deleted(&self) -> Option<FateReason> {
         let CopyFate::Deleted(deletion) = &self.fate else { return None };
         let mark = deletion.mark().map(|it| {

@@ -27,7 +27,7 @@ named! {
     Wins = "wins", "from";
     /// Another copy of its path wins.
     Loses = "loses", "hidden";
-    /// It is where the game could read it, but the game or the mod manager passes over it.
+    /// The game could read it there, but the game or the mod manager ignores it.
     Ignored = "ignored", "ignored";
     /// It is in an archive, or is a plugin or archive, that the game does not load.
     NotLoaded = "not-loaded", "not loaded";
@@ -42,7 +42,7 @@ named! {
 }
 
 impl Fate {
-    /// The fate of what a note is about; `None` if the note says nothing of that.
+    /// The fate of the subject of a note; `None` if the note does not say it.
     pub(crate) fn of_code(code: NoteCode) -> Option<Self> {
         Some(match code {
             NoteCode::ArchiveUnlisted
@@ -109,7 +109,7 @@ pub(crate) struct FateReason {
     pub(crate) subject: String,
     /// The reason, and what to do.
     pub(crate) text: String,
-    /// The layer that wins, if the fate is [`Fate::Loses`]; that with the mark, if it is [`Fate::Deleted`].
+    /// The layer that wins if the fate is [`Fate::Loses`], or has the mark if it is [`Fate::Deleted`].
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) by: String,
     /// The settings that decided it.
@@ -122,7 +122,7 @@ impl FateReason {
         Self { fate: Some(fate), ..Self::remark(code, subject, text) }
     }
 
-    /// A reason that says nothing of a copy.
+    /// A reason that is not about a copy.
     pub(crate) fn remark(code: &'static str, subject: &Path, text: impl Into<String>) -> Self {
         let (subject, text) = (subject.to_string_lossy().into_owned(), text.into());
         Self { fate: None, code, subject, text, by: String::new(), because: Because::default() }

@@ -87,7 +87,7 @@ impl Manifest {
         self.files.len()
     }
 
-    /// Compares with the selected files of a tree, by path in any case. Equal files are included. The
+    /// Compares with the selected files of a tree, by path, ignoring case. Equal files are included. The
     /// manifest is of an earlier state than the tree, or of a later one.
     pub(crate) fn differences(
         &self,

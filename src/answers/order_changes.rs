@@ -192,7 +192,7 @@ impl Mods {
     }
 }
 
-/// How two lists of names differ, in any case: first what was removed, then what was added and what moved.
+/// How two lists of names differ, ignoring case: first what was removed, then what was added and what moved.
 fn list_changes(before: &[String], after: &[String]) -> Vec<ListChange> {
     let places = |names: &[String]| -> HashMap<String, usize> {
         // The first of equal names counts.

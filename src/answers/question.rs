@@ -339,8 +339,8 @@ pub(crate) fn bare(text: &str) -> Option<&str> {
     Some(bare).filter(|it| !it.is_empty() && *it != text)
 }
 
-/// The names that may be meant by one: those that have all its words, as `SkyUI_5_2_SE` has those of
-/// `skyui se`; if there are none, those that are most like it with a typing error.
+/// The names that the user may mean: they have all words of the given name, as `SkyUI_5_2_SE` has those
+/// of `skyui se`; if there are none, those that are most like it with a typing error.
 pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     let names: Vec<&str> = names.filter(|it| !same(it, name)).collect();
     let mut having: Vec<&str> = names.iter().copied().filter(|it| has_words(it, name)).collect();

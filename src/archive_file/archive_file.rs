@@ -374,7 +374,7 @@ impl OpenFile {
             Self::Kept(file) => return Ok(file.clone()),
             Self::Transient(path, lent) => (path, lent),
         };
-        // Locked until the file is open. Many daemons have the kernel drop the pages of a file that is
+        // Locked until the file is open. Many daemons make the kernel drop the pages of a file that is
         // opened again, and that waits for reads that hang.
         let mut lent = lent.lock();
         if let Some(file) = lent.upgrade() {
@@ -654,7 +654,7 @@ mod tests {
         assert!(matches!(source.read_exact_at(&mut [0; 4], 11), Err(ArchiveReadError::Changed)));
     }
 
-    /// An opened archive of which inotify reports events, and its file.
+    /// An opened archive whose events inotify reports, and its file.
     fn watched(folder: &Path) -> (ArchiveFile, File) {
         let (source, file) = opened(folder);
         source.record_watched();

@@ -517,7 +517,7 @@ pub(crate) const LARGE: usize = UNCOUNTED_BUFFER_MAX;
 /// evicted, but wake no thread.
 const RETRY: Duration = Duration::from_millis(10);
 
-/// Memory of which only a limited number of bytes may be in use at a time.
+/// Memory with a limit on how many bytes are in use at a time.
 #[derive(Debug)]
 pub(crate) struct MemoryLimit {
     most: u64,

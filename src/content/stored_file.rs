@@ -127,7 +127,7 @@ impl<'s> StoredFile<'s> {
         }
     }
 
-    /// Ends the read of a whole file, of which `len` bytes were read.
+    /// Ends the read of a whole file, after `len` bytes.
     ///
     /// # Errors
     /// [`Reason::FileWritten`](super::error::Reason::FileWritten) if they are not those of one state of it.
@@ -287,7 +287,7 @@ impl<'s> StoredFile<'s> {
         matches!(self.origin, Origin::Archived(_, Form::Texture(file)) if file.needs_header())
     }
 
-    /// The file as its archive stores it, if that is what is shown as far as is known.
+    /// The file as its archive stores it, if it is shown like that as far as is known.
     pub(super) fn shown_plain(&self) -> Option<PlainFile<'s>> {
         match self.origin {
             Origin::Archived(_, Form::Plain(file)) => Some(file),
@@ -644,8 +644,8 @@ impl LooseFiles {
         self.folder.begin_whole(id.entry).map_err(|fault| self.fault(id, fault))
     }
 
-    /// Ends the read of a whole file, of which `len` bytes were read. Fails if another program wrote to it
-    /// meanwhile, so that they may be parts of two states.
+    /// Ends the read of a whole file, after `len` bytes. Fails if another program wrote to it meanwhile,
+    /// so that they may be parts of two states.
     pub(super) fn end(&self, id: EntryId, begun: &WholeRead, len: u64) -> Result<(), EntryError> {
         if begun.is_whole(len) { Ok(()) } else { Err(self.error(id, Reason::FileWritten)) }
     }

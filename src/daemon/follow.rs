@@ -348,8 +348,8 @@ impl Follower {
         ))
     }
 
-    /// Records which folders are watched, and has the others checked. Returns how many others there are. What
-    /// changed in a folder between its last check and its watch is read.
+    /// Records which folders are watched, and requests checks of the others. Returns how many others
+    /// there are. What changed in a folder between its last check and its watch is read.
     fn record_watches(&self, fs: &Arc<FileSystem>, opening_began: SystemTime) -> usize {
         let ((watched, used, unwatched), folders) = (self.watcher.counts(), self.watcher.unwatched());
         fs.record_watches((watched, used), folders.into_iter().collect(), self.unwatched_reason());
@@ -515,8 +515,8 @@ pub(super) fn add_checked(changes: &mut DiskChanges, watcher: &Watcher, folder: 
     }
 }
 
-/// What may have changed in folders between the opening of the sources and the request of their watches. Of a
-/// disk that is asleep, all is listed again when it answers.
+/// What may have changed in folders between opening the sources and requesting their watches. If a disk
+/// is asleep, everything on it is listed again when it answers.
 fn changes_since(
     watcher: &Watcher,
     view: &View,

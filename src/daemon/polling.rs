@@ -45,7 +45,7 @@ impl Polling {
         changed
     }
 
-    /// Records how many folders have no watch. Which ones may change without postponing any check.
+    /// Records how many folders have no watch. Their set may change without postponing any check.
     fn set_count(&mut self, folders: usize) {
         self.folders = folders;
         self.due = (folders > 0).then(|| self.due.unwrap_or_else(|| Instant::now() + STEP));

@@ -1,9 +1,9 @@
 //! What was written to a writable mount and is not complete in the folder of edits: the last check before the
 //! overlay is unmounted.
 //!
-//! A program that writes is told at once that the disk is full or broken (`overlay.rs`). Two kinds of bytes
-//! are written later, when nobody may be there to be told: those that a program changed in a file that it
-//! mapped into memory, and those that the disk itself has not written yet.
+//! A program that writes is told at once that the disk is full or broken (`overlay.rs`). Two kinds of
+//! bytes are written later, when no program may be left to get an error: those that a program changed in
+//! a file that it mapped into memory, and those that the disk itself has not written yet.
 
 use std::ffi::OsStr;
 use std::fs::{File, Metadata};
@@ -177,7 +177,7 @@ fn search_losses(overlay: &Path, edit: &Path) -> io::Result<Losses> {
     Ok(losses)
 }
 
-/// Whether the kernel or the disk has an error for a file that nobody has been told.
+/// Whether the kernel or the disk has an unreported error for a file.
 fn is_failed(file: &EditedFile<'_>, path: &Path, overlay: Option<&OwnedFd>) -> bool {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let shown = overlay.and_then(|overlay| {

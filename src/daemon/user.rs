@@ -1,5 +1,5 @@
-//! The user of `-o setuid=USER`. Root finds him, and starts this program again as him, before it opens any
-//! path. From there on, his rights are the only rule.
+//! The user of `-o setuid=USER`. Root looks up the user, and starts this program again as that user,
+//! before it opens any path. From then on, only that user's permissions count.
 
 use std::io;
 use std::path::PathBuf;
@@ -39,8 +39,8 @@ impl User {
         self.ids.uid == geteuid().as_raw()
     }
 
-    /// This program, to be started as this user. Of the environment, it gets only what his own login would
-    /// set, and the level of the log.
+    /// This program, to be started as this user. From the environment, it gets only what the user's own
+    /// login would set, and the level of the log.
     pub(crate) fn program(self) -> Program {
         let program = Program::itself_as(Credentials { user: Some(self.ids) }).env("HOME", self.home);
         match std::env::var_os("RUST_LOG") {

@@ -1,4 +1,5 @@
-//! The thread that watches the disk. It notes what changed, and has the kernel drop changed names at once.
+//! The thread that watches the disk. It records what changed, and makes the kernel drop changed names at
+//! once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;

@@ -99,7 +99,7 @@ impl LooseNames {
         u32::try_from(self.files.len()).unwrap_or(u32::MAX)
     }
 
-    /// The first file at a path with `/` between names, in any case.
+    /// The first file at a path with `/` between names, ignoring case.
     pub fn find_file(&self, path: &str) -> Option<u32> {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut found = vec![0];

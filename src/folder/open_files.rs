@@ -71,7 +71,7 @@ impl OpenFiles {
     }
 
     /// A file that is open, or that `open` opens and says whether it may stay open. A file is opened once
-    /// for all reads at the same time: many FUSE daemons have the kernel drop the pages of a file that is
+    /// for all reads at the same time: many FUSE daemons make the kernel drop the pages of a file that is
     /// opened again, and that waits for reads that hang.
     pub(super) fn get<E>(
         &self,

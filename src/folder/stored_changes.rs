@@ -43,7 +43,7 @@ struct OpenFolder {
     name: Vec<u8>,
     folder: OwnedFd,
     listing: Dir,
-    /// Names of which a mark was found, because there may be two kinds of marks for one name.
+    /// Names with a mark, because a name may have two kinds of marks.
     deleted: HashSet<Vec<u8>>,
 }
 

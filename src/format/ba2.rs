@@ -431,7 +431,7 @@ struct ByMips {
     /// How many textures state mips that contradict each other, while no size shows what is right.
     unknown: u32,
     first_unknown: Option<u64>,
-    /// Textures of which a chunk has another size than its mips.
+    /// Textures with a chunk whose size differs from the size of its mips.
     shifted: u32,
     first_shifted: Option<u64>,
 }

@@ -223,7 +223,7 @@ fn decode(stored: &[u8], encoding: Encoding) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Decodes bytes of which some are not valid in the encoding. Each invalid byte becomes `%XX`.
+/// Decodes bytes that are partly invalid in the encoding. Each invalid byte becomes `%XX`.
 fn decode_malformed(stored: &[u8], encoding: Encoding) -> String {
     let mut decoder = encoding.0.new_decoder_without_bom_handling();
     let mut text = String::with_capacity(stored.len().saturating_mul(3));

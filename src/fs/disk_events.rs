@@ -53,7 +53,7 @@ impl FileSystem {
         }
     }
 
-    /// Has the kernel drop the pages of a loose file that was written to, if the mount shows that file.
+    /// Makes the kernel drop the pages of a loose file that was written to, if the mount shows that file.
     pub fn record_written_file(&self, folder: &Path, name: &[u8]) {
         let (view, Some(host)) = (self.view(), self.shared.host.get()) else { return };
         for ino in view.loose_files_in(&view.folders_at(folder), folder, name) {
@@ -81,8 +81,8 @@ impl FileSystem {
 // Files that were written to.
 
 impl View {
-    /// Records what was written to a loose file that is shown, and has the kernel drop its pages. Returns the
-    /// attributes before and after, or `None` if the file is not known any more.
+    /// Records what was written to a loose file that is shown, and makes the kernel drop its pages.
+    /// Returns the attributes before and after, or `None` if the file is not known any more.
     pub(crate) fn follow_write(&self, ino: Ino) -> Option<(Attr, Attr)> {
         let (then, now) = (self.attr(ino).ok()?, self.loose_attr_now(ino)?);
         let held = self.shared.remembered.written.follow(then, now);
@@ -107,8 +107,8 @@ impl View {
         }
     }
 
-    /// Has the kernel drop the pages and attributes of a retired file that was written to since it was asked
-    /// last. Until the pages are dropped, a file that has grown keeps its old size.
+    /// Makes the kernel drop the pages and attributes of a retired file that was written to since it was
+    /// asked last. Until the pages are dropped, a file that has grown keeps its old size.
     pub(crate) fn follow_retired(&self, ino: Ino) {
         let Some(then) = self.shared.remembered.retired.written(ino) else { return };
         let (Some(now), Some(host)) = (self.shared.remembered.retired.attr(ino), self.shared.host.get())

@@ -281,8 +281,8 @@ impl FileSystem {
         }
     }
 
-    /// Switches to a view of the changed sources, and has the kernel drop what it cached of them.
-    /// The store must have been [emptied](Store::emptied) and filled again.
+    /// Switches to a view of the changed sources, and makes the kernel drop what it cached of them. The
+    /// store must have been [emptied](Store::emptied) and filled again.
     ///
     /// # Errors
     /// [`OutOfInodeNumbers`]. The current view then stays.

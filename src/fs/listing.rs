@@ -78,9 +78,9 @@ impl View {
         Ok(())
     }
 
-    /// Has the kernel drop a complete listing if another one may be under way that began before the folder
-    /// changed. If the length of the cached one is a multiple of the page size, the kernel takes the other
-    /// one for complete.
+    /// Makes the kernel drop a complete listing if another one may be under way that began before the
+    /// folder changed. If the length of the cached one is a multiple of the page size, the kernel takes
+    /// the other one for complete.
     fn drop_cached_listing(&self, folder: Inode) {
         let is_kept =
             folder.node.is_some_and(|node| self.shared.remembered.listings.contains(self.tree().ino(node)));
@@ -136,7 +136,7 @@ impl View {
         Ok(Box::new(children.into_iter()))
     }
 
-    /// Where a listing continues. The kernel may continue from a cookie of long ago.
+    /// Where a listing continues. The kernel may continue from a very old cookie.
     fn place(&self, folder: Inode, cookie: u64) -> ListingPosition {
         let now = self.listing(folder);
         let children = folder.node.map_or(0, |node| self.tree().children(node).len() as u64);

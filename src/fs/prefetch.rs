@@ -111,7 +111,7 @@ struct OrderedReader {
 enum ReadOrder {
     /// As they are listed. After its last file comes the first one of the next folder.
     Listed,
-    /// By name, in any case. Which folder comes next is unknown.
+    /// By name, ignoring case. Which folder comes next is unknown.
     Named,
 }
 

@@ -106,17 +106,18 @@ pub(crate) fn everywhere(spellings: &Spellings, names: &[NameIn]) -> Vec<NameIn>
 
 /// What serves a mounted file system: the connection to the kernel, and threads for background work.
 pub(crate) trait Host: fmt::Debug + Send + Sync {
-    /// Has the kernel drop what changed, soon. Does not block.
+    /// Makes the kernel drop what changed, soon. Does not block.
     fn invalidate(&self, invalidation: Invalidation);
 
-    /// Has the kernel drop the pages of a file that was written to, soon. Does not block.
+    /// Makes the kernel drop the pages of a file that was written to, soon. Does not block.
     fn drop_pages(&self, written: HeldAttr);
 
-    /// Has the kernel drop the attributes of a file, before this returns. For a request that reads the file.
+    /// Makes the kernel drop the attributes of a file, before this returns. For a request that reads the
+    /// file.
     fn drop_attributes(&self, ino: Ino);
 
-    /// Has the kernel drop the cached part of a folder's listing, before this returns. For a request that
-    /// lists the folder.
+    /// Makes the kernel drop the cached part of a folder's listing, before this returns. For a request
+    /// that lists the folder.
     fn drop_listing(&self, ino: Ino);
 
     /// Runs a job when the kernel has dropped the pages of all files that were written to before. Does not
@@ -126,7 +127,7 @@ pub(crate) trait Host: fmt::Debug + Send + Sync {
     /// Runs a job when the kernel has dropped all that it was asked to drop before. Does not block.
     fn after_notices(&self, job: Box<dyn FnOnce() + Send>);
 
-    /// Has the kernel drop [`View::surplus_names`](super::view::View::surplus_names) soon. Does not block.
+    /// Makes the kernel drop [`View::surplus_names`](super::view::View::surplus_names) soon. Does not block.
     fn drop_surplus_names(&self);
 
     /// Shrinks the [cache of decoded extents](crate::content::Store::trim) to its limit soon. Does not

@@ -1,5 +1,5 @@
-//! Loose files of which no event may report a write: those in folders that the user has no watches left for,
-//! and those with several names (hard links), which may be written to through one in another folder.
+//! Loose files whose writes may cause no event: files in folders for which the user has no watches left,
+//! and files with several names (hard links), which may be written to under a name in another folder.
 //!
 //! The kernel caches their attributes only for as long as such a folder is left unchecked, or for a second.
 //! When it asks again, the file is statted before the answer. If the file was written to, its name is

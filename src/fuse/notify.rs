@@ -249,7 +249,7 @@ impl Thread {
     }
 }
 
-/// Has the kernel drop the attributes and what it cached from `offset` on.
+/// Makes the kernel drop the attributes and what it cached from `offset` on.
 fn inval_inode(notifier: &OnceLock<Notifier>, ino: Ino, offset: i64) {
     // This fails if the kernel does not have the inode.
     let _ = notifier.get().map(|notifier| notifier.inval_inode(INodeNo(ino.0), offset, 0));

@@ -40,7 +40,7 @@ impl CaselessNames {
         Self { names: names.into() }
     }
 
-    /// The stored name for a name in any case: the exact spelling, or else the first in byte order.
+    /// The stored name for a name, ignoring case: the exact spelling, or else the first in byte order.
     pub fn get(&self, name: &str) -> Option<&str> {
         let spellings = self.spellings(name);
         let exact = spellings.iter().find(|(_, stored)| stored == name);

@@ -97,8 +97,8 @@ impl Disk {
         Self { covered, ..Self::remembering() }
     }
 
-    /// A disk that knows what this one does of mounts and folders. What is read through it is no part of what
-    /// was read through this one.
+    /// A disk that knows the same mounts and folders as this one. Reads through it are not recorded in
+    /// this one.
     pub(crate) fn with_own_reads(&self) -> Self {
         let (covered, foreign) = (self.covered.clone(), self.foreign.clone());
         Self { covered, foreign, listed: self.listed.clone(), ..Self::default() }
@@ -114,14 +114,14 @@ impl Disk {
         self.read.into_inner()
     }
 
-    /// Everything that was read since the last call, and the lists and folders among it that exist and could
-    /// not be read, with the reasons.
+    /// Everything that was read since the last call, and the lists and folders that exist but could not
+    /// be read, with the reasons.
     pub(crate) fn take_read(&self) -> (ReadSet, BTreeMap<PathBuf, String>) {
         (self.read.take(), self.unread.take())
     }
 
-    /// What is there and could not be looked at since the last call: nobody knows what it would have decided.
-    /// What is among the known notes is left out.
+    /// What exists and could not be looked at since the last call, so that its effect is unknown. Leaves
+    /// out what the known notes have.
     pub(crate) fn take_unseen(&self, known: &[Note]) -> Vec<Note> {
         let noted: HashSet<&str> =
             known.iter().filter(|note| note.code.is_unseen()).map(|note| &*note.subject).collect();
@@ -130,7 +130,7 @@ impl Disk {
         unseen
     }
 
-    /// Reads something that decides nothing of a plan, so that it is no loss if it cannot be looked at.
+    /// Reads something that does not affect the plan, so a failure does not matter.
     pub(crate) fn without_notes<T>(&self, read: impl FnOnce() -> T) -> T {
         let before = self.drops_notes.replace(true);
         let result = read();
@@ -138,7 +138,7 @@ impl Disk {
         result
     }
 
-    /// Reads something, and returns apart from all else what of it could not be looked at.
+    /// Reads something, and returns separately what could not be looked at in it.
     pub(crate) fn with_notes<T>(&self, read: impl FnOnce() -> T) -> (T, Vec<Note>) {
         let (dropped, before) = (self.drops_notes.replace(false), self.unseen.take());
         let result = read();
@@ -211,8 +211,8 @@ impl Disk {
         }
     }
 
-    /// Records that something could not be looked at, unless nothing is there, or it is of another kind. In a
-    /// closed folder, nobody knows what is there, so the folder is named.
+    /// Records that something could not be looked at, unless nothing is there, or it is of another kind.
+    /// If a folder is closed, its contents are unknown, so the note names the folder.
     fn record_unseen(&self, path: &Path, error: &io::Error) {
         let is_other = error.kind() == io::ErrorKind::IsADirectory;
         if !is_nowhere(error) && !is_other && !path.as_os_str().is_empty() {
@@ -322,8 +322,8 @@ impl Disk {
         Ok(CaselessNames::new(names))
     }
 
-    /// Looks up a relative path below a folder, in any case and with either slash. Like Wine, it
-    /// takes one spelling of each folder and tries no other. A path with `..` is not found.
+    /// Looks up a relative path below a folder, ignoring case, with either slash. Like Wine, it takes one
+    /// spelling of each folder and tries no other. A path with `..` is not found.
     pub(crate) fn find(&self, root: &Path, relative: &str) -> Option<FoundPath> {
         let mut found = FoundPath { path: root.to_owned(), others: Vec::new() };
         for name in relative.split(['/', '\\']).filter(|name| !matches!(*name, "" | ".")) {
@@ -464,7 +464,7 @@ fn too_much() -> String {
     )
 }
 
-/// A path that was looked up on the disk in any case.
+/// A path that was looked up on the disk, ignoring case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FoundPath {
     /// The path as the disk spells it. The last name may be a dangling link.

@@ -53,7 +53,7 @@ pub(crate) struct LoadOrders<'a> {
     found: OnceCell<(Rc<Installations>, Vec<Note>)>,
     /// As `found`, for notes only.
     found_nearby: OnceCell<Rc<Installations>>,
-    /// Folders near which a game was looked for. A profile may name a folder again and again.
+    /// Folders near which a game was looked for. A profile may name a folder many times.
     looked_nearby: RefCell<HashSet<DiskId>>,
 }
 

@@ -135,7 +135,8 @@ pub(super) fn write(
     Ok(written)
 }
 
-/// For each of some files, an earlier one that has the same bytes and is stored alike. Only that is read.
+/// For each file, an earlier one that has the same bytes and is stored in the same way. Only that one is
+/// read.
 fn twins(files: &[&PlannedFile]) -> Vec<Option<usize>> {
     let shared = SharedBytes::among(files.iter().map(|file| &file.file));
     let mut firsts = HashMap::new();

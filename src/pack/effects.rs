@@ -1,4 +1,4 @@
-//! What packing changes in a game: which files win or lose otherwise than now.
+//! What packing changes in a game: which files win or lose differently than now.
 //!
 //! A loose file beats nearly every archive. Packed, it has only the place of its plugin.
 
@@ -26,7 +26,7 @@ use crate::system::text::count;
 use crate::vfs::opened_archive::stored_entries;
 use crate::vfs::{Vfs, VfsFile, VfsLayer};
 
-/// A file of which the game shows other bytes once it is packed, or that it then does not show.
+/// A file whose bytes change in the game once it is packed, or that the game then does not show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Effect {
@@ -63,7 +63,7 @@ named! {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Effects {
-    /// Files that win or lose otherwise, ordered by kind and path.
+    /// Files that win or lose differently, ordered by kind and path.
     pub changes: Vec<Effect>,
     /// Sources that the game does not show now, and hashes that collide.
     pub notes: Vec<Note>,
@@ -114,8 +114,8 @@ pub(crate) fn why_no_effects(plan: &Plan, game: &Vfs) -> Option<String> {
         .then(|| format!("it is {}, but the archives are for {}", order.game, own.id))
 }
 
-/// Which file on the disk a copy is, whatever leads to it: mod managers deploy by links and hard links. Of an
-/// archive, the archive and the number of the file.
+/// Which file on the disk a copy is, whatever leads to it: mod managers deploy by links and hard links.
+/// For a file in an archive, the archive and the number of the file.
 fn identity(copy: &VfsFile) -> Option<(DiskId, Option<u32>)> {
     let layer = copy.layer();
     if layer.is_folder() {
@@ -247,8 +247,8 @@ impl<'g> After<'g> {
         Some(last_before.or_else(first_after).unwrap_or(self.archives.len()))
     }
 
-    /// Whether a copy in the game is not there any more: a packed file under any of its names, what else its
-    /// mod has of a path, and what is in an archive that is replaced.
+    /// Whether a copy in the game will be gone: a packed file under any of its names, other files of its
+    /// mod with the same path, and files of a replaced archive.
     fn is_gone(&self, copy: &VfsFile) -> bool {
         self.gone.contains(&copy.layer().number())
             || identity(copy).is_some_and(|identity| self.packed.contains(&identity))
@@ -446,8 +446,8 @@ fn is_called(path: &Path, name: &str) -> bool {
     path.file_name().and_then(OsStr::to_str).is_some_and(|it| same(it, name))
 }
 
-/// Notes on packed names with the hash of another name in an archive of the game, and on names of archives
-/// with one hash. Games look for hashes, so that they may find only one of both.
+/// Notes on packed names with the hash of another name in an archive of the game, and on archive names
+/// with the same hash. Games look for hashes, so they may find only one of the two.
 fn hash_notes(plan: &Plan, after: &After<'_>) -> Vec<Note> {
     let mut notes = Vec::new();
     let mut packed: HashMap<Hash, Vec<(&PlannedArchive, &PlannedFile)>> = HashMap::new();

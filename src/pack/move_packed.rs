@@ -164,7 +164,7 @@ fn wrong(to: &Path, why: &str) -> PackError {
     PackError::new(PackErrorKind::Option, format!("--move-packed {}: {why}", to.shown()))
 }
 
-/// A path without links, of which only the first folders need to exist.
+/// A path without links. Only its first folders need to exist.
 fn located(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let there = absolute.ancestors().find(|it| it.symlink_metadata().is_ok()).unwrap_or(Path::new("/"));

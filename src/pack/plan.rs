@@ -201,7 +201,7 @@ impl Plan {
         self.options.packing.weighs_dates
     }
 
-    /// Whether an archive is a source, of which the user left out no file.
+    /// Whether an archive is a source and the user left out none of its files.
     pub(super) fn is_packed_whole(&self, archive: &DiskId) -> bool {
         self.own_archives.contains(archive) && !self.partly_packed.iter().any(|(part, _)| part == archive)
     }
@@ -772,7 +772,7 @@ fn add_merge_notes(superseded: &[Superseded], options: &PackOptions, notes: &mut
     notes.push(note.of(paths.len(), first.path.clone()));
 }
 
-/// Notes on names of different archives with one hash, of which a game may find only one.
+/// Notes on names in different archives with the same hash: a game may find only one of them.
 fn add_hash_notes(archives: &[PlannedArchive], notes: &mut Vec<Note>) {
     let mut known: HashMap<Hash, (&str, &PlannedFile)> = HashMap::new();
     for archive in archives.iter().filter(|it| it.kind.path_form() == PathForm::Ba2) {

@@ -1,4 +1,4 @@
-//! The files of a source: each copy that a layer has gets one fate, so that none is left out in silence.
+//! The files of a source: each copy in a layer gets one fate, so that none is left out silently.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -386,7 +386,7 @@ impl Odd {
     }
 }
 
-/// Fails if there is something that is not a plain file, so that nothing is left out in silence. What the
+/// Fails if there is something that is not a plain file, so that nothing is left out silently. What the
 /// user left out does not count.
 fn refuse_oddities(vfs: &Vfs, options: &PackOptions) -> Result<Odd, PackError> {
     let is_broken = |note: &&Note| note.code.is_damage() || note.code == NoteCode::ArchiveCutOff;
@@ -572,7 +572,7 @@ impl BaseName {
     }
 }
 
-/// Fails if Windows, for which games are made, can have no file of a name.
+/// Fails if Windows, for which games are made, cannot have a file with this name.
 fn refuse_unfit(option: &str, name: &str) -> Result<(), PackError> {
     let start = name.split('.').next().unwrap_or_default().trim_end().to_ascii_lowercase();
     let is_numbered = |device: &str| {
@@ -644,8 +644,8 @@ pub(super) fn data_folder(
     }
 }
 
-/// Fails if the files that are packed of a source are those of a download as it was unpacked. `paths` are
-/// those below the folder `data`, if the source has one.
+/// Fails if the packed files of a source are an unpacked download. `paths` are those below the folder
+/// `data`, if the source has one.
 ///
 /// # Errors
 /// The game's files begin in a folder further down.
@@ -788,7 +788,7 @@ fn game_folder(source: &Path, options: &PackOptions) -> Option<PathBuf> {
     real.ancestors().take(depth).find(is_sign).map(Path::to_owned)
 }
 
-/// Whether a folder is called like one of several packages of a download: `00 Core`.
+/// Whether a folder is named like one of several packages of a download: `00 Core`.
 fn is_numbered(top: &str) -> bool {
     let digits = top.len() - top.trim_start_matches(|it: char| it.is_ascii_digit()).len();
     (1..=3).contains(&digits) && top[digits..].starts_with([' ', '_', '-'])

@@ -295,7 +295,7 @@ fn not_made(folder: &Path, error: &std::io::Error) -> PackError {
 // Archives that an earlier run wrote and that this one does not: `Mod 2.bsa`, if the mod became smaller.
 // They would win over the new archives if their plugin loads later.
 
-/// An archive that is called like those of a plan, and is not among them.
+/// An archive that is named like those of a plan, but is not one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Leftover {
@@ -322,7 +322,7 @@ pub enum LeftoverKind {
 const DUMMY_MAX: usize = 4096;
 
 impl Plan {
-    /// The archives in a folder that are called like those of this plan, and are not among them.
+    /// The archives in a folder that are named like those of this plan, but are not among them.
     pub fn leftovers(&self, folder: &Path) -> Vec<Leftover> {
         let kind = |name: &str| {
             let path = folder.join(name);

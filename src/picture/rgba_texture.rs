@@ -29,7 +29,7 @@ const BAND: u64 = 256 << 10;
 /// computed, and colours are divided by alpha if they were multiplied by it. Bytes of sRGB stay the same, and
 /// so does alpha.
 ///
-/// Mips and faces that the file lacks are left out. Of an array, there is only the first texture, because the
+/// Mips and faces that the file lacks are left out. An array has only its first texture, because the
 /// header that every program reads cannot state more.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RgbaTexture {

@@ -1,9 +1,10 @@
-//! Which user a process of bsafs becomes, and which rights it keeps. Root starts this program again to read
-//! what another user owns: to ask his mounts, and to serve a mount for him.
+//! Which user a process of bsafs becomes, and which rights it keeps. Root starts this program again to
+//! read what another user owns: to ask that user's mounts, and to serve a mount for that user.
 //!
-//! That user could trace a process that starts under his ID. He would get root's terminal, environment and
-//! open files. So the new process starts as root. Before it reads anything, it leaves root's session, forbids
-//! tracing, and then becomes the user. `execve` permits tracing again, so no other program can do this.
+//! That user could trace a process that starts under the same ID, and would get root's terminal,
+//! environment and open files. So the new process starts as root. Before it reads anything, it leaves
+//! root's session, forbids tracing, and then becomes the user. `execve` permits tracing again, so no
+//! other program can do this.
 
 use std::env;
 use std::ffi::OsString;
@@ -23,7 +24,7 @@ pub(crate) struct Credentials {
     pub(crate) user: Option<Ids>,
 }
 
-/// The numbers of a user, of his group, and of his other groups.
+/// The numbers of a user, the user's group, and the user's other groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ids {
     pub(crate) uid: u32,

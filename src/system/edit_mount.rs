@@ -1,8 +1,8 @@
 //! A writable mount (`--edit`) is two mounts: the one of bsafs, on the folder `lower` of a folder that bsafs
 //! made, and the overlay that users see. The mount of bsafs bears the path of the overlay as its source.
 //!
-//! Whoever mounts chooses where, and the source. So these two prove nothing about another user's mount, and
-//! root believes them only of a mount of his own, on a folder that nobody else can have made.
+//! Whoever mounts chooses where, and the source. So these two prove nothing about another user's mount,
+//! and root believes them only for its own mounts, on a folder that only root can have made.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};

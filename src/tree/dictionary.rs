@@ -57,8 +57,9 @@ impl Dictionary {
         self.encoding
     }
 
-    /// Adds a list in UTF-8 with one path a line, in any case and with either separator. Returns how many
-    /// lines were skipped because they are not UTF-8 or have characters that the archives' encoding lacks.
+    /// Adds a list in UTF-8 with one path per line, ignoring case, with either separator. Returns how
+    /// many lines were skipped because they are not UTF-8 or have characters that the archives' encoding
+    /// lacks.
     ///
     /// # Errors
     /// [`TooManyPaths`] beyond [`NAMES_TEXT_MAX`] bytes or [`NAMES_PATHS_MAX`] paths.

@@ -101,8 +101,8 @@ impl Erased {
         ErasedIn { folders: hidden.map(|(index, _)| index).collect(), files }
     }
 
-    /// The path that was deleted if another path is hidden: that path itself, or a folder above it. `None` if
-    /// the path is not hidden. Names are in any case, with `/` between them.
+    /// The path that was deleted if another path is hidden: that path itself, or a folder above it.
+    /// `None` if the path is not hidden. Names may be in upper or lower case, with `/` between them.
     pub fn deleted_above<'p>(&self, path: &'p [u8]) -> Option<&'p [u8]> {
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
         let (mut folder, mut start) = (self.root(), 0);

@@ -274,8 +274,8 @@ impl<'a> LayerBuilder<'a> {
         }
     }
 
-    /// The folder called `name` in `parent`, in any case. Makes the folder if it does not exist. The first
-    /// spelling is listed.
+    /// The folder called `name` in `parent`, ignoring case. Makes the folder if it does not exist. The
+    /// first spelling is listed.
     fn enter(&mut self, parent: u32, name: &str) -> Result<u32, NamesTooLarge> {
         self.find(parent, name).or_else(|key| self.make(parent, name, key))
     }
@@ -302,7 +302,7 @@ impl<'a> LayerBuilder<'a> {
         }
     }
 
-    /// The folder called `name` in `parent`, in any case, or the key for making it.
+    /// The folder called `name` in `parent`, ignoring case, or the key for making it.
     fn find(&self, parent: u32, name: &str) -> Result<u32, u64> {
         self.entered.find(parent, name.as_bytes(), |folder| {
             let folder = &self.layer.folders[folder as usize];

@@ -136,7 +136,7 @@ impl LayerNames {
         path
     }
 
-    /// Whether the layer has a file or folder at a path within it, in any case, with `/` between names.
+    /// Whether the layer has a file or folder at a path within it, ignoring case, with `/` between names.
     pub fn has(&self, path: &[u8]) -> bool {
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
         let is_named = |it: NameRef| self.name(it).eq_ignore_ascii_case(name);
@@ -152,7 +152,7 @@ impl LayerNames {
         files.any(|it| is_it(it.folder, &[self.name(it.name)])) || folders.any(|(at, _)| is_it(at, &[]))
     }
 
-    /// The numbers of all files whose names have an ending in any case, in order.
+    /// The numbers of all files whose names have an ending, ignoring case, in order.
     pub fn files_ending(&self, ending: &str) -> Vec<u32> {
         let is_found = |file: &File| ends(self.name(file.name), &[ending]);
         (0..).zip(&self.files).filter(|(_, file)| is_found(file)).map(|(number, _)| number).collect()

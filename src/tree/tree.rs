@@ -230,8 +230,8 @@ impl Tree {
         Some(self.times[found].1.system_time())
     }
 
-    /// The child of a folder called `name`, in any case. Also finds a child whose unprintable characters, or
-    /// bytes that are not UTF-8, are listed escaped.
+    /// The child of a folder called `name`, ignoring case. Also finds a child whose unprintable
+    /// characters, or bytes that are not UTF-8, are listed escaped.
     pub fn lookup(&self, folder: NodeId, name: &[u8]) -> Option<NodeId> {
         self.find(folder, name).or_else(|| self.find(folder, listed_name(name)?.as_bytes()))
     }
@@ -248,8 +248,8 @@ impl Tree {
         self.by_hash.find(&self.nodes, self.get(folder), fold::hash(name)?, compare).map(NodeId)
     }
 
-    /// The node at a path from the root, in any case and with either separator. Also finds an
-    /// unnamed file by its path.
+    /// The node at a path from the root, ignoring case, with either separator. Also finds an unnamed file
+    /// by its path.
     pub fn resolve(&self, path: &[u8]) -> Option<NodeId> {
         let mut components =
             path.split(|byte| matches!(byte, b'/' | b'\\')).filter(|name| !matches!(*name, b"" | b"."));

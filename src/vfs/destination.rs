@@ -1,5 +1,5 @@
-//! Whose a folder is that something is to be written to: a game's, a mod manager's, a source, another mount's
-//! folder of edits, or just the user's.
+//! What owns a folder to write to: a game, a mod manager, a source, another mount with `--edit`, or just
+//! the user.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -20,7 +20,7 @@ use crate::system::edit_mount;
 use crate::system::mountinfo;
 use crate::system::walk::{LastLink, Missing, open_folder};
 
-/// Says so if a game loads what is written to a folder, which may not exist yet.
+/// A warning if a game loads what is written to a folder, which may not exist yet.
 pub(crate) fn warn_of_game(folder: &Path) {
     // A game loads nothing that is beside its data folder.
     if let Some(owner) = FolderOwner::of_game(folder).filter(|it| it.relation != Relation::Around) {
@@ -158,7 +158,7 @@ impl FolderOwner {
         })
     }
 
-    /// The one of some paths to which a folder is related in a way that counts; the nearest of several.
+    /// The path to which a folder is related in a way that counts; the nearest of several.
     fn among(folder: &Path, known: Vec<(OwnerKind, PathBuf)>) -> Option<Self> {
         let own = id(folder)?;
         let above: Vec<DiskId> = folder.ancestors().skip(1).filter_map(id).collect();
@@ -197,7 +197,7 @@ impl fmt::Display for FolderOwner {
     }
 }
 
-/// How many folders a data folder is below its game's, at most. That of Oblivion Remastered is five.
+/// Maximum depth of a data folder below the folder of its game. In Oblivion Remastered, it is five.
 const DEPTH_MAX: usize = 5;
 
 /// How long instances may be searched for.

@@ -31,7 +31,7 @@ pub struct VfsFile {
 }
 
 impl Opened {
-    /// The file at a path, in any case and with either separator.
+    /// The file at a path, ignoring case, with either separator.
     pub(crate) fn file(self: &Arc<Self>, path: &[u8]) -> Option<VfsFile> {
         let node = self.tree.resolve(path)?;
         match self.tree.kind(node) {
@@ -56,7 +56,7 @@ impl VfsFile {
         String::from_utf8_lossy(&self.opened.tree.path(self.node)).into_owned()
     }
 
-    /// The size in bytes. That of a loose file is learnt once, by the first call or read.
+    /// The size in bytes. The size of a loose file is learnt once, by the first call or read.
     ///
     /// # Errors
     /// The size is stated only in the file's data, which is damaged.
@@ -192,8 +192,8 @@ impl VfsFile {
         }
     }
 
-    /// What a texture lacks if its archive does not have all texels of its first mip. Its bytes are read as
-    /// they are.
+    /// What a texture lacks if its archive does not have all texels of the first mip. Its bytes are read
+    /// as they are.
     pub(crate) fn missing_texels(&self) -> Option<String> {
         let (has, needs) = self.stored().missing_texels()?;
         Some(format!("it has {has} of {needs} bytes of texels"))
@@ -511,9 +511,9 @@ impl VfsLayer {
     }
 }
 
-/// Which of some files may have the bytes of another of them: loose files, which links may lead to, and those
-/// of an archive whose data begins where that of another does. Thousands of names can share one extent, and
-/// what is done with its bytes is done once.
+/// Which files may share their bytes with another one: loose files, because links may lead to them, and
+/// files of an archive whose data begins at the same place. Thousands of names can share one extent, so
+/// its bytes are handled once.
 pub(crate) struct SharedBytes(HashMap<(u16, u64), usize>);
 
 impl SharedBytes {

@@ -73,9 +73,9 @@ impl Vfs {
         OpenOptions::new().open(sources)
     }
 
-    /// Opens sources to look at some paths in their tree. If each of these is one of a file or folder as it
-    /// is listed, only the folders above them are walked, and other loose files are missing. Otherwise the
-    /// whole tree is there: other files may be meant, or suggested. Without paths, it is there, too.
+    /// Opens sources to look up some paths in their tree. If each path is that of a listed file or
+    /// folder, only the folders above them are walked, and other loose files are missing. Otherwise, and
+    /// without paths, the whole tree is there, because other files may be meant or suggested.
     pub(crate) fn open_for<'p>(
         set: &SourceSet,
         paths: impl Iterator<Item = &'p [u8]> + Clone,
@@ -96,13 +96,13 @@ impl Vfs {
         Self { opened }
     }
 
-    /// The file at a path, in any case and with either separator; `None` if there is no such file,
-    /// or if it is a folder.
+    /// The file at a path, ignoring case, with either separator; `None` if there is no such file, or if
+    /// it is a folder.
     pub fn file(&self, path: impl AsRef<[u8]>) -> Option<VfsFile> {
         self.opened.file(path.as_ref())
     }
 
-    /// The folder at a path, in any case and with either separator. The path of the root is empty.
+    /// The folder at a path, ignoring case, with either separator. The path of the root is empty.
     pub fn folder(&self, path: impl AsRef<[u8]>) -> Option<VfsFolder> {
         let node = self.tree().resolve(path.as_ref())?;
         (self.tree().kind(node) == Kind::Folder).then(|| VfsFolder::new(self.opened.clone(), node))
@@ -235,7 +235,7 @@ impl From<Opened> for Vfs {
 }
 
 impl OpenOptions {
-    /// Opens sources, of which the last wins. See [`Vfs::open`].
+    /// Opens sources; the last one wins. See [`Vfs::open`].
     ///
     /// # Errors
     /// The first source that cannot be opened.

@@ -343,7 +343,7 @@ fn name_of<T: Copy + PartialEq>(all: &[(&'static str, T)], value: T) -> &'static
     all.iter().find(|(_, it)| *it == value).map_or("", |(name, _)| name)
 }
 
-/// Finds a value by its name, in any case.
+/// Finds a value by its name, ignoring case.
 fn named<T: Copy>(all: &[(&'static str, T)], name: &str) -> Result<T, String> {
     let found = all.iter().find(|(it, _)| it.eq_ignore_ascii_case(name));
     found.map(|(_, value)| *value).ok_or_else(|| {

@@ -49,7 +49,7 @@ pub(crate) struct IgnoredFiles {
 }
 
 impl IgnoredFiles {
-    /// Whether the file at a path is among them, in any case.
+    /// Whether the file at a path is among them, ignoring case.
     pub(crate) fn has(&self, path: &str) -> bool {
         !self.reads.iter().any(|it| is_below(path, it)) && self.folder.names().find_file(path).is_some()
     }
@@ -63,7 +63,7 @@ impl IgnoredFiles {
     }
 }
 
-/// Whether a path is below a folder, in any case.
+/// Whether a path is below a folder, ignoring case.
 fn is_below(path: &str, folder: &str) -> bool {
     let parts = path.split_at_checked(folder.len());
     parts.is_some_and(|(start, rest)| start.eq_ignore_ascii_case(folder) && rest.starts_with('/'))

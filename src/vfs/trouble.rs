@@ -1,5 +1,5 @@
-//! A source that could not be opened again as the disk has it now. It alone is affected: what is gone is left
-//! out, as if it were empty, and what cannot be read or parsed stays as it was.
+//! A source that could not be opened again. Only this source is affected: if it is gone, it is left out,
+//! as if it were empty; if it cannot be read or parsed, it stays as it was.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -51,15 +51,15 @@ impl Trouble {
         Self::new(about, &error.kind().to_string(), handling)
     }
 
-    /// What keeps a source from being opened, as far as its path shows that. Nothing in it is read.
+    /// What prevents opening a source, as far as its path shows. Nothing in it is read.
     pub(crate) fn of_path(path: &Path) -> Option<Self> {
         let opened =
             if path.is_dir() { std::fs::read_dir(path).map(drop) } else { ArchiveFile::open(path).map(drop) };
         opened.err().map(|error| Self::of(path, &OpenError::unreadable(path, error), false))
     }
 
-    /// As [`Trouble::of`], for an archive. It stays open, so another user who decides its path now decides
-    /// nothing about its bytes.
+    /// As [`Trouble::of`], for an archive. It stays open, so another user who can change its path cannot
+    /// change its bytes.
     pub(crate) fn of_archive(path: &Path, error: &OpenError, was_opened: bool) -> Self {
         let trouble = Self::of(path, error, was_opened);
         let handling = if was_opened && trouble.handling != Handling::Gone {

@@ -60,8 +60,8 @@ pub(crate) fn why(vfs: &Vfs, set: &SourceSet, question: &Question) -> Explanatio
     }
 }
 
-/// The first reason, if there is one, why each of some paths is not in the tree. Of a file that is nowhere,
-/// nothing is said. `set` are the sources that `vfs` was opened from.
+/// The first reason, if there is one, why each of some paths is not in the tree. A path that nothing
+/// contains gets no reason. `set` are the sources that `vfs` was opened from.
 pub(crate) fn why_missing(vfs: &Vfs, set: &SourceSet, paths: &[&str]) -> Vec<Option<FateReason>> {
     let orders = planned(set);
     let mut answer = Investigation::new(vfs, &orders, &set.options);

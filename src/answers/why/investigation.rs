@@ -136,7 +136,7 @@ pub(super) struct Investigation<'a> {
     pub(super) reasons: Vec<FateReason>,
 }
 
-/// A mod that is installed, of which nothing is in the game.
+/// An installed mod without a file in the game.
 #[derive(Clone)]
 pub(super) struct ModOff {
     pub(super) folder: PathBuf,
@@ -172,7 +172,7 @@ impl<'a> Investigation<'a> {
         self.reasons.push(reason);
     }
 
-    /// Whether no reason was found yet, apart from archives that nobody can look into.
+    /// Whether no reason was found yet, apart from archives that cannot be opened.
     pub(super) fn is_unknown(&self) -> bool {
         !self.is_there && self.reasons.iter().all(|it| it.code == UNOPENED)
     }
@@ -193,7 +193,7 @@ impl<'a> Investigation<'a> {
         layers.filter(|(_, layer)| layer.what == LayerKind::Folder)
     }
 
-    /// The mods that are installed, but not enabled, or of which a manager has deployed nothing.
+    /// The installed mods that are not enabled, or that a manager has not deployed at all.
     pub(super) fn mods_off(&self) -> Rc<Vec<ModOff>> {
         self.mods_off.get_or_init(|| self.find_mods_off().into()).clone()
     }
@@ -252,7 +252,7 @@ impl<'a> Investigation<'a> {
         copies.iter().filter(|it| self.is_one_file(&it.place, place)).filter_map(Copy::why_deleted).collect()
     }
 
-    /// Why nothing of a mod is in the game, if that is so because the mod is off.
+    /// Why nothing of a mod is in the game, if the mod is off.
     pub(super) fn state_of_mod(&self, folder: &Path) -> Option<String> {
         self.mods_off().iter().find(|off| off.folder == folder).map(|off| off.why.clone())
     }
@@ -302,7 +302,7 @@ impl<'a> Investigation<'a> {
         nested_around(self.notes(), layer, path)
     }
 
-    /// Whether something is at a path on the disk, be it a dangling link.
+    /// Whether a path exists on the disk, even as a dangling link.
     pub(super) fn exists(&self, path: &Path) -> bool {
         self.disk.metadata(path).is_ok() || path.is_symlink()
     }

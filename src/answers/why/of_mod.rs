@@ -1,4 +1,4 @@
-//! Why a game uses no file of a mod, be it one of Mod Organizer or of a manager that deploys.
+//! Why a game uses no file of a mod, for Mod Organizer and for managers that deploy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -263,7 +263,7 @@ impl<'a> Investigation<'a> {
         self.reasons.len() > before
     }
 
-    /// Answers for a mod of which a manager has deployed nothing.
+    /// Answers for a mod that a manager has not deployed at all.
     fn staged_in_vain(&mut self, folder: &Path, manager: &str, list: Option<&DeploymentList>) {
         let files = self.walk(folder).into_iter().filter(|it| self.disk.is_file(it));
         let mut paths = files.filter_map(|it| Some(it.strip_prefix(folder).ok()?.to_str()?.to_owned()));

@@ -193,8 +193,8 @@ pub(crate) fn in_mounts(typed: &[u8]) -> Vec<Candidate> {
     found
 }
 
-/// Files and folders of a tree, one level deep. The typed text is kept as it is. It matches in any
-/// case and with either slash.
+/// Files and folders of a tree, one level deep. The typed text is kept as it is. It matches ignoring
+/// case, with either slash.
 pub(crate) fn in_tree(tree: &Tree, typed: &[u8]) -> Vec<Candidate> {
     let name_at = typed.iter().rposition(|byte| matches!(byte, b'/' | b'\\')).map_or(0, |at| at + 1);
     let (parent, name) = typed.split_at(name_at);

@@ -105,7 +105,7 @@ pub(crate) fn choose_picture(texture: &Path) -> Result<Option<PathBuf>, Failure>
     }
 }
 
-/// The answer of the user, which is empty if he closed the window. `None` if neither program can ask.
+/// The answer of the user, empty if the user closed the window. `None` if neither program can ask.
 fn answer(kdialog: Program, zenity: Program) -> Option<Vec<u8>> {
     let _away = Away::new();
     for program in in_order(kdialog, zenity) {

@@ -17,7 +17,7 @@ pub(crate) struct FileGroup<'d> {
 
 /// What a page says of files.
 pub(crate) struct FileFacts<'a> {
-    /// Why the new source lacks a file of which it has a copy.
+    /// Why the new source lacks a file although it has a copy of it.
     pub(crate) missing: &'a dyn Fn(&str) -> Option<&'a FateReason>,
     /// The mods that have the old file and the new one, if they are two.
     pub(crate) mods: &'a dyn Fn(&Difference) -> [Option<String>; 2],

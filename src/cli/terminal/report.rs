@@ -147,8 +147,8 @@ fn settings(inis: &[PathBuf]) -> String {
     }
 }
 
-/// Counts the folders among the layers. A folder of which the game reads only some subfolders is
-/// two layers, but counts once.
+/// Counts the folders among the layers. A folder in which the game reads only some subfolders is two
+/// layers, but counts once.
 fn folders(store: &Store) -> usize {
     let layers = 0..u16::try_from(store.layers()).unwrap_or(u16::MAX);
     layers
@@ -189,8 +189,9 @@ fn oddities(vfs: &Vfs, mountpoint: &Path, is_for_root: bool) -> String {
 }
 
 /// What is odd about a mount, in one short line that names the command that shows all. What could not be
-/// looked at is described, and so are other things of one kind. Of several kinds, the first things are named.
-/// `is_for_root` if root reads it about another user's mount, whose sources no command opens for root.
+/// looked at is described, and so are other things of one kind. If there are several kinds, the first
+/// things are named. `is_for_root` if root reads it about another user's mount, whose sources no command
+/// opens for root.
 pub(crate) fn odd_line(odd: &[NoteSummary], mountpoint: &Path, is_for_root: bool) -> Option<String> {
     let is_told = |odd: &&NoteSummary| odd.known_code().is_none_or(|it| it.is_unseen() && !it.is_wanted());
     let (told, others): (Vec<_>, Vec<_>) = odd.iter().partition(is_told);

@@ -666,7 +666,7 @@ mod tests {
     const NAME: ExtentPrefix = ExtentPrefix { name: true, size: false };
     const SIZE: ExtentPrefix = ExtentPrefix { name: false, size: true };
 
-    /// Payload, size and quirk of an extent of these bytes, of which `packed` are stated.
+    /// Payload, size and quirk of an extent with these bytes. The tables state `packed` of them.
     fn parsed(prefix: ExtentPrefix, bytes: &[u8], packed: u32) -> Result<(u32, u32, Option<Quirk>), Reason> {
         let codec = if prefix.size { Codec::Zlib } else { Codec::Stored };
         let extent = Extent { offset: 0, packed, size: None, codec, prefix };

@@ -34,8 +34,8 @@ pub enum Family {
 impl Family {
     /// The hashes of a file as an archive of this family stores them.
     ///
-    /// `folder` is the folder's full path and `file` the name in it. Both are in the stored code
-    /// page, in any case and with either separator. `file` may also contain folders.
+    /// `folder` is the folder's full path and `file` the name in it. Both are in the stored code page,
+    /// ignoring case, with either separator. `file` may also contain folders.
     pub fn of(self, folder: &[u8], file: &[u8]) -> Hash {
         let path = Path::new(folder, file);
         match self {

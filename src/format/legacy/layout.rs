@@ -1,5 +1,5 @@
-//! The common layout of the archives of Arena, Daggerfall and Battlespire: a count, the files one after the
-//! other, and a directory at the end.
+//! The common layout of archives of Arena, Daggerfall and Battlespire: a count, the files one after
+//! another, and a directory at the end.
 //!
 //! There is no magic number, no hash and no offset. Such an archive is recognised if the sum of all
 //! its lengths equals the length of the file. This check reads at most 65,535 records. The header

@@ -114,10 +114,10 @@ impl StoredPath {
         Ok(Self { bytes: bytes.into(), folder, hash })
     }
 
-    /// The path of a file of another archive, of which `folder` and `file` are the stored bytes. They are
-    /// kept if the other archive has hashes of the same family. Otherwise only capital letters and separators
-    /// change, if the new archive has others. That changes no hash. `hash` is the stored one of a file whose
-    /// name its archive lacks; else the hash is that of the name, for which games look.
+    /// The path of a file of another archive. `folder` and `file` are its stored bytes. They are kept if
+    /// the other archive has hashes of the same family. Otherwise only capital letters and separators
+    /// change, if the new archive has others. That changes no hash. `hash` is the stored one of a file
+    /// whose name its archive lacks; else the hash is that of the name, for which games look.
     pub fn kept(
         (folder, file): (&[u8], &[u8]),
         family: Family,

@@ -44,7 +44,7 @@ pub struct ChangedFile {
 }
 
 impl ChangedFile {
-    /// The whole mount, of which it is not known what changed.
+    /// The whole mount: what changed in it is not known.
     pub fn unknown(view: u32) -> Self {
         Self { path: String::new(), change: FileEvent::Unknown, view }
     }

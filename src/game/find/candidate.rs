@@ -73,7 +73,7 @@ pub(super) struct Report<'a> {
     parsed: HashMap<DiskId, Option<Rc<Value>>>,
     /// Number of bytes of all lists that were read.
     bytes: usize,
-    /// What the folders contain that were recognised, because lists may name a folder again and again.
+    /// What the folders contain that were recognised, because lists may name a folder many times.
     recognised: RefCell<HashMap<(DiskId, Option<&'static str>), Recognised>>,
 }
 

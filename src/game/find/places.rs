@@ -48,11 +48,11 @@ enum Holds {
     Fluorine,
     /// The list that the user keeps for bsafs.
     OwnPlaces,
-    /// A folder of which each subfolder may be a game.
+    /// A folder whose subfolders may each be a game.
     Games,
     /// A prefix.
     Prefix,
-    /// A folder of which each subfolder may be a prefix.
+    /// A folder whose subfolders may each be a prefix.
     Prefixes,
     /// Instances of Mod Organizer 2, this many levels deep.
     Instances(u8),

@@ -61,7 +61,7 @@ pub(super) fn candidates(
 /// The home that Steam sees in its sandbox, if it runs in one.
 struct Sandbox {
     home: PathBuf,
-    /// Where that home is in truth.
+    /// The real place of that home.
     outside: PathBuf,
 }
 

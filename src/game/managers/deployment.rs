@@ -117,14 +117,13 @@ impl DeploymentList {
         self.files.get(&key(path)).map(|(number, _)| self.mods[*number].as_str())
     }
 
-    /// The name of a mod of which something is deployed, as the list spells it. The folder of a mod names it,
-    /// too.
+    /// The name of a deployed mod, as the list spells it. The folder of a mod names it, too.
     pub(crate) fn mod_named(&self, name: &str) -> Option<&str> {
         let name = self.name_of_folder(name);
         self.mods.iter().find(|it| same(it, name)).map(String::as_str)
     }
 
-    /// The names of the mods of which something is deployed.
+    /// The names of the deployed mods.
     pub(crate) fn mods(&self) -> impl Iterator<Item = &str> {
         self.mods.iter().map(String::as_str)
     }
@@ -155,7 +154,7 @@ impl DeploymentList {
         self.mods.iter().cloned().chain(staged.map(|(_, name)| name)).collect()
     }
 
-    /// The folders of the mods of which nothing is deployed.
+    /// The folders of the mods that are not deployed.
     pub(crate) fn undeployed(&self, disk: &Disk) -> Vec<PathBuf> {
         let names = self.staging.as_ref().and_then(|staging| disk.names(staging).ok());
         let names = names.iter().flat_map(|names| names.iter()).filter(|it| !it.starts_with('.'));
@@ -360,7 +359,7 @@ impl Target<'_> {
         Some(QSettings::parse(&self.disk.list(file, &mut Vec::new())?))
     }
 
-    /// The JSON files directly in the folder whose names begin and end like this, in any case.
+    /// The JSON files directly in the folder whose names begin and end like this, ignoring case.
     fn own_lists<T: DeserializeOwned>(&self, start: &str, end: &str) -> Vec<T> {
         let names = self.disk.names(self.folder).unwrap_or_default();
         let is_list = |name: &&str| {

@@ -629,7 +629,7 @@ const CODES: [(&str, &[&str]); 13] = [
     ("cn", &["chinese"]),
 ];
 
-/// The code for a language in any case: `GERMAN`, `german` and `de` become `de`.
+/// The code for a language, ignoring case: `GERMAN`, `german` and `de` become `de`.
 pub(crate) fn code(name: &str) -> Option<&'static str> {
     let name = name.trim().to_ascii_lowercase();
     // Stores append the country: `en-US`.

@@ -1,4 +1,4 @@
-//! The files that a game finds in its data folders, of which higher ones hide lower ones.
+//! The files that a game finds in its data folders. Higher folders hide lower ones.
 
 use std::collections::HashMap;
 use std::io;
@@ -106,8 +106,8 @@ impl DataFolders {
         Self { folders, index }
     }
 
-    /// Finds the file for a name in any case. The highest folder wins; in it, the exact spelling if
-    /// it exists, otherwise the first in byte order.
+    /// Finds the file for a name, ignoring case. The highest folder wins; in it, the exact spelling if it
+    /// exists, otherwise the first in byte order.
     pub(crate) fn find(&self, name: &str) -> Option<FoundFile<'_>> {
         let all = self.index.get(&fold(name))?;
         let highest = all.first()?.0;

@@ -190,7 +190,7 @@ const SECTION: &str = "Archive";
 const INVALIDATE: &str = "bInvalidateOlderFiles";
 const FINAL: &str = "sResourceDataDirsFinal";
 
-/// What follows the reason for a folder of which the game reads only some folders.
+/// Text after the reason for a folder in which the game reads only some subfolders.
 pub(crate) const ONLY_BELOW: &str = ", but only those below the folders in sResourceDataDirsFinal";
 
 /// The settings that decide when loose files beat archives. If the game ignores loose files, only those that

@@ -42,7 +42,7 @@ pub(crate) fn is_data_folder(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| data.into_iter().any(|data| name.eq_ignore_ascii_case(data)))
 }
 
-/// Finds a game by its id, in any case.
+/// Finds a game by its id, ignoring case.
 pub fn title(id: &str) -> Option<&'static Title> {
     TITLES.iter().copied().find(|title| title.id.eq_ignore_ascii_case(id))
 }

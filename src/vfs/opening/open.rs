@@ -43,7 +43,7 @@ impl SourceSet {
 }
 
 impl Opened {
-    /// Opens sources, of which the last wins. None of them may be a profile.
+    /// Opens sources; the last one wins. None of them may be a profile.
     pub(crate) fn open(sources: &[PathBuf], options: &OpenOptions) -> Result<Self, OpenError> {
         let cache_size = options.cache_size.unwrap_or(CACHE_SIZE);
         let store = Store::new(cache_size, options.parse_options().limits).with_salvage(options.salvage);

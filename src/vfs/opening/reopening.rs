@@ -192,7 +192,7 @@ impl<'a> Reuse<'a> {
         })
     }
 
-    /// The mounted folder with a path, of which the same part is shown.
+    /// The mounted folder with a path, if the same part of it is shown.
     pub(crate) fn mounted_folder(&self, path: &Path, filter: &Filter) -> Option<&Arc<LooseFolder>> {
         let mut mounted = self.layers_at(path).filter_map(|layer| self.opened.store.folder(layer));
         mounted.find(|folder| folder.filter() == filter)

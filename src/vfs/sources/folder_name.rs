@@ -52,7 +52,7 @@ fn stem(source: &Path) -> String {
     name::component(stem.as_bytes(), Encoding::UTF_8).into_owned()
 }
 
-/// A folder name for each source. No two names are equal, in any case.
+/// A folder name for each source. No two names are equal, ignoring case.
 pub(crate) fn distinct(sources: &[PathBuf]) -> Vec<String> {
     let mut taken = HashSet::new();
     let mut is_free = |name: &String| taken.insert(name.to_ascii_lowercase());

@@ -80,8 +80,8 @@ pub(crate) fn check_list(file: &Path, options: &OpenOptions) -> Result<(), OpenE
     check_lists(std::iter::once(file), options)
 }
 
-/// Has the walks of folders leave out links that another user decides: in a subfolder of his, or by a link of
-/// root's that leads to a place of his.
+/// Makes the walks of folders leave out links that another user decides: in that user's subfolder, or
+/// behind a link of root's to that user's place.
 pub(crate) fn limit_links(layers: &mut [PlannedLayer], options: &OpenOptions) {
     if advice(options).is_some() {
         layers.iter_mut().for_each(PlannedLayer::follow_only_roots_links);

@@ -10,12 +10,13 @@
 //!
 //! Every command takes a profile and its options, except for options that only concern a mount.
 //!
-//! A profile may have come with a mod. So it decides where and with which rights something is mounted only if
-//! it is in the user's folder of profiles, or in that of the system. Any other decides only what is shown.
+//! A profile may have come with a mod. So it decides where and with which permissions something is
+//! mounted only if it is in the user's or the system's folder of profiles. Other profiles decide only
+//! what is shown.
 //!
 //! `archives` takes the same sources as `mount`: archives, folders, ids of games, instances of Mod
-//! Organizer 2, openmw.cfg. A file name with `*` or `?` stands for the matching files in its
-//! folder, in any case, ordered by name.
+//! Organizer 2, openmw.cfg. A file name with `*` or `?` stands for the matching files in its folder,
+//! ignoring case, ordered by name.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -73,8 +74,8 @@ pub(crate) struct Profile {
     names_mountpoint: bool,
 }
 
-/// Options that a profile from anywhere may set, because they only decide what is shown, or take rights away.
-/// All others decide where, or with which rights, or cost memory, or hide damage (`force`, `salvage`).
+/// Options that any profile may set, because they only decide what is shown, or take permissions away.
+/// The others decide the place or the permissions, cost memory, or hide damage (`force`, `salvage`).
 const OF_ANY_PROFILE: &str = "\
     archives encoding exact game_dir ini layout mo2_profile names noatime noexec nosymfollow plugins \
     precedence prefix static textures xattr";
@@ -451,9 +452,9 @@ impl SourceSet {
         })
     }
 
-    /// Like [`SourceSet::new`], while an earlier view of the sources is served. A profile that is gone names
-    /// no sources, and one that cannot be used stays as it was; `troubles` says so. `last` has each profile
-    /// as it was last used.
+    /// Like [`SourceSet::new`], while an earlier view of the sources is served. A profile that is gone
+    /// names no sources, and a profile that cannot be used stays as it was; `troubles` says so. `last`
+    /// has each profile as it was last used.
     ///
     /// # Errors
     /// A profile was never used and cannot be used now.

@@ -60,7 +60,7 @@ pub(crate) struct OpenPlan {
     pub(crate) order: LoadOrder,
     /// The files and folders that the plan depends on.
     pub(crate) read_set: ReadSet,
-    /// The sources, with what a later plan goes on with if it cannot plan one of them.
+    /// The sources, with what a later plan uses if it cannot plan one of them.
     sources: Vec<PlannedSource>,
     /// The sources that could not be planned as they are now.
     pub(crate) troubles: Vec<Trouble>,
@@ -159,7 +159,7 @@ pub(crate) fn open_plan(
 }
 
 impl OpenPlan {
-    /// A plan of these layers alone, of which the last wins.
+    /// A plan of these layers alone; the last one wins.
     pub(crate) fn of_layers(layers: Vec<layer_plan::PlannedLayer>) -> Self {
         Self { layers, ..Self::default() }
     }
@@ -170,8 +170,8 @@ impl OpenPlan {
         asleep::is_at(path) || then.is_some_and(PlannedSource::needs_asleep)
     }
 
-    /// The source as it was planned now. If it cannot be planned, or if a list or folder that could be read
-    /// before cannot be read now, the source as this plan has it. `None` if it is left out.
+    /// The source as planned now. If planning fails, or if a list or folder that was readable before is
+    /// not readable now, the source as this plan has it. `None` if it is left out.
     fn or_as_before(
         &self,
         path: &Path,

@@ -433,7 +433,7 @@ impl FoundConflicts {
         !is_other && !self.unused.contains_key(&node) && conflict.hidden.iter().all(is_of_game)
     }
 
-    /// The mods, and layers that belong to no mod, of which no file wins.
+    /// The mods, and layers outside of mods, without a winning file.
     fn fully_hidden(&self) -> Vec<String> {
         let mut tallies: BTreeMap<usize, Tally> = BTreeMap::new();
         for (group, tally) in self.shown_layers().filter(|(group, _)| !self.groups.is_of_game(*group)) {
@@ -686,7 +686,7 @@ fn named_layers(vfs: &Vfs, of: &str) -> Vec<bool> {
     vfs.layers().map(|layer| is_named(layer.path(), of) || is_of_mod(&layer)).collect()
 }
 
-/// Whether a text names a path, in any case: the path ends with the text, in whole names.
+/// Whether a text names a path, ignoring case: the path ends with the text, in whole names.
 pub(super) fn is_named(path: &Path, text: &str) -> bool {
     let wanted = fold(&text.replace('\\', "/"));
     let end = wanted.trim_start_matches("./").trim_end_matches('/');

@@ -168,7 +168,7 @@ struct JsonDifference<'a> {
     of_mod: Option<Culprit>,
 }
 
-/// Why a source lacks files of which it has copies: ignored, off, not loaded.
+/// Why a source lacks files although it has copies of them: ignored, off, not loaded.
 #[derive(Default)]
 struct Missing {
     /// The name of the source and the reason, by the path of the file.

@@ -615,8 +615,8 @@ fn path_list(path: &Path) -> Result<PathList, Failure> {
     }
 }
 
-/// Prints which files win or lose otherwise: all files of a dry run, otherwise some of each kind. Files that
-/// nothing loads have a line for each reason, because the plan has their paths.
+/// Prints which files win or lose differently: all files of a dry run, otherwise some of each kind. Files
+/// that nothing loads have a line for each reason, because the plan has their paths.
 fn print_effects(out: &mut Output, changes: &[Effect], is_all: bool) -> Result<(), OutputError> {
     let then = |change: &Effect| match &*change.other {
         "" => "nothing has the path then".to_owned(),
