@@ -221,7 +221,7 @@ named! {
     /// A pattern of the user selects nothing.
     PackPattern = "pack-pattern", "pattern", " without a match";
     /// A file of another kind is packed under the name of a texture.
-    PackNotTexture = "pack-not-texture", "packed file", " that is no texture";
+    PackNotTexture = "pack-not-texture", "packed file", " that is not a texture";
     /// Nothing loads a packed archive yet.
     PackLoader = "pack-loader", "packed archive", " that nothing loads yet";
     /// A folder that the user named is a game's data folder, or has a game below it.

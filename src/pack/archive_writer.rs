@@ -330,7 +330,7 @@ fn compare_with(
     vfs: &Vfs,
     progress: &PackProgress<'_>,
 ) -> Result<(), String> {
-    let stored = vfs.store().archive(0).ok_or("it is no archive")?;
+    let stored = vfs.store().archive(0).ok_or("it is not an archive")?;
     let (_, stored) = stored_entries(stored, &vfs.opened().options).map_err(|error| error.to_string())?;
     let mut found: Vec<Option<VfsFile>> = vec![None; stored.len()];
     for file in vfs.files() {
@@ -420,7 +420,7 @@ fn compare_header(file: &PlannedFile, found: &VfsFile) -> Result<(), String> {
     let header =
         FileHeader::parse(&head[..len], found.size_or_estimate()).map_err(|error| error.to_string())?;
     if found.size().ok() != Some(header.len + parts.texels) {
-        return Err("it has another number of texels than the source".into());
+        return Err("its number of texels differs from the source".into());
     }
     let stated = Texture { mips: parts.texture.mips.max(1), ..parts.texture };
     // A header without the DX10 extension states some formats by masks.

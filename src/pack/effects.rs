@@ -102,7 +102,7 @@ pub(crate) fn why_no_effects(plan: &Plan, game: &Vfs) -> Option<String> {
     if order.game.is_empty() {
         let is_mix = !order.plugins.is_empty();
         return (!is_mix)
-            .then(|| "it is no game; name a game, its folder, or an instance or profile".to_owned());
+            .then(|| "it is not a game; name a game, its folder, or an instance or profile".to_owned());
     }
     let (own, packing) = (plan.options.game, plan.options.packing);
     // OpenMW plays Morrowind.

@@ -149,7 +149,7 @@ fn move_all(
 fn why_not_moved(error: &std::io::Error) -> String {
     match error.kind() {
         ErrorKind::AlreadyExists => {
-            "it was not moved, because a file of its path appeared in the target; move that one away"
+            "it was not moved, because a file with its path appeared in the target; move that one away"
                 .to_owned()
         }
         ErrorKind::NotADirectory => {

@@ -443,7 +443,7 @@ impl<'o> Planner<'o> {
         let kept: Vec<&PlannedFile> = kept.collect();
         if let Some(first) = kept.first() {
             let text = format!(
-                "tables of texts or lists of quests are kept in archives of their own, called after their \
+                "tables of texts or lists of quests are kept in archives of their own, named after their \
                  {}, because a game finds them only there, or loose; keep these plugins beside the \
                  archives. For fewer archives, leave the tables out with --exclude 'strings/**' --exclude \
                  'seq/**', and let `bsafs extract` write them loose",
@@ -721,7 +721,7 @@ fn collided(files: &[PlannedFile], collisions: &[Collision]) -> PackError {
         })
         .collect();
     let what =
-        "files of which the game would find only one; rename one of each, for example with one more letter:";
+        "the game would find only one of these files; rename one of each, for example with one more letter:";
     PackError::list(PackErrorKind::Source, what, &lines)
 }
 
@@ -743,7 +743,7 @@ fn add_loader_notes(archives: &[PlannedArchive], options: &PackOptions, notes: &
             format!("the game loads it only with {endings}; keep that plugin beside it")
         } else {
             let others = match options.packing.next {
-                NextName::Prefix => ", or with a plugin of which the name is the beginning of this one",
+                NextName::Prefix => ", or with a plugin whose name is the beginning of this one",
                 NextName::Plugin | NextName::Any => "",
             };
             format!(

@@ -244,7 +244,7 @@ fn decide(copies: Vec<Copy>) -> (Vec<Copy>, Vec<Superseded>) {
 fn with_names(vfs: &Vfs, layers: &[VfsLayer], winners: Vec<Copy>) -> Result<Vec<SourceFile>, PackError> {
     let twins: Vec<String> = winners.iter().filter_map(|copy| twin(vfs, &copy.file)).collect();
     if !twins.is_empty() {
-        let what = "files whose paths differ only in case, of which an archive can have one:";
+        let what = "files whose paths differ only in case; an archive can have only one of them:";
         return Err(PackError::list(PackErrorKind::Source, what, &twins));
     }
     let sizes = in_parallel(winners.len(), &|| {}, |index| winners[index].file.size());
@@ -393,7 +393,7 @@ fn refuse_oddities(vfs: &Vfs, options: &PackOptions) -> Result<Odd, PackError> {
     let broken = vfs.opened().archives().flat_map(|archive| &archive.notes).filter(is_broken);
     let broken: Vec<String> = broken.map(|note| format!("{}: {note}", note.subject.shown())).collect();
     if !broken.is_empty() {
-        return Err(PackError::list(PackErrorKind::Unreadable, "archives that are not whole:", &broken));
+        return Err(PackError::list(PackErrorKind::Unreadable, "archives that are incomplete:", &broken));
     }
     let (mut found, mut odd) = (Odd::default(), Vec::new());
     let listed = options.listed.as_ref().map(PathList::all_forms);
@@ -420,7 +420,7 @@ fn refuse_oddities(vfs: &Vfs, options: &PackOptions) -> Result<Odd, PackError> {
         }
     }
     if !odd.is_empty() {
-        let what = "the source has what cannot be packed; remove it, or leave it out with --exclude:";
+        let what = "some of the source cannot be packed; remove it, or leave it out with --exclude:";
         return Err(PackError::list(PackErrorKind::Source, what, &odd));
     }
     let links = if options.follows_links { Vec::new() } else { wanted_links(vfs, options, listed.as_ref()) };
@@ -550,7 +550,7 @@ impl BaseName {
                     "the source has several plugins".to_owned()
                 };
                 let why = match options.packing.loads {
-                    Loads::Plugin => "the game loads an archive that is called after a plugin",
+                    Loads::Plugin => "the game loads an archive that is named after a plugin",
                     Loads::Line(_) => "an archive needs a name",
                 };
                 let what = format!("{found}, and {why}; name it with --name");

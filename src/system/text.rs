@@ -93,7 +93,7 @@ pub(crate) fn reason_not_made(path: &Path, error: &io::Error) -> String {
     match (missing_parent(path), error.kind()) {
         (Some(missing), io::ErrorKind::NotFound) => missing,
         (_, io::ErrorKind::PermissionDenied) => "permission denied".to_owned(),
-        (_, io::ErrorKind::AlreadyExists) => "a file or folder of this name already exists".to_owned(),
+        (_, io::ErrorKind::AlreadyExists) => "a file or folder with this name already exists".to_owned(),
         _ => error.to_string(),
     }
 }

@@ -407,7 +407,7 @@ fn the_error_of_extract_names_an_unusable_output_folder() {
     assert_eq!((finished.code, finished.out.as_str()), (73, ""));
     assert_eq!(
         finished.err,
-        "bsafs: cannot create the folder file: a file or folder of this name already exists\n"
+        "bsafs: cannot create the folder file: a file or folder with this name already exists\n"
     );
     let before = SystemTime::now();
     assert!(fs::metadata(dir.path("file")).unwrap().modified().unwrap() <= before);

@@ -146,7 +146,7 @@ fn a_file_as_mountpoint_is_called_that_and_no_damaged_archive() {
     fs::write(dir.path("notes"), "a text").unwrap();
     for sources in [&["Data"][..], &["Data/a.bsa", "Data"]] {
         let finished = dir.run([&["mount"], sources, &["notes"]].concat());
-        let text = "bsafs: notes: a file is no folder to mount on, and this one is no archive\n";
+        let text = "bsafs: notes: neither a folder to mount on nor an archive\n";
         assert!(finished.code == 65 && finished.err == text, "{finished:?}");
     }
     // A file that is called an archive is meant as a source.

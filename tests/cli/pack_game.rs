@@ -180,7 +180,7 @@ fn files_of_a_plugin_that_is_not_active_are_named_in_one_line() {
     let line = "3 files will not show: MyMod.esp is not active in skyrimse; the game shows other files at 1 \
                 of the paths";
     assert_eq!(lines, [line], "{finished:?}");
-    assert!(finished.err.contains("meshes/both.nif: the game then shows that of "), "{finished:?}");
+    assert!(finished.err.contains("meshes/both.nif: the game then shows the one from "), "{finished:?}");
 }
 
 /// Writes an archive whose files have its name and their path as bytes.
@@ -279,7 +279,7 @@ fn nothing_is_predicted_for_another_game_or_for_what_is_no_game() {
     write(dir.path("MyMod/meshes/a.nif"), b"1");
     for (id, within, why) in [
         ("fallout4", game.to_str().unwrap(), "it is skyrimse, but the archives are for fallout4"),
-        ("skyrimse", "MyMod", "it is no game"),
+        ("skyrimse", "MyMod", "it is not a game"),
     ] {
         let mut command =
             dir.bsafs(["pack", "MyMod", "--game", id, "--name", "M", "-o", "out", "--in", within]);

@@ -620,7 +620,7 @@ fn merging_names_what_it_decides() {
             .contains("4 copies of paths that another source wins: 2 with the same bytes, 2 with other")
     );
     assert!(finished.err.contains("scripts/shared.pex is in 3 sources"), "{finished:?}");
-    assert!(finished.err.contains("called after their 3 plugins"), "{finished:?}");
+    assert!(finished.err.contains("named after their 3 plugins"), "{finished:?}");
     // Tables stay with their plugins, which get no empty ones.
     let expected =
         ["All - Main.ba2", "All.esp", "Cc0-Thing - Main.ba2", "Cc1-Thing - Main.ba2", "Cc2-Thing - Main.ba2"];

@@ -169,8 +169,8 @@ fn which_and_cat_suggest_the_paths_of_files_of_the_same_name() {
     let dir = TestDir::new();
     let archive = (0..6).fold(Tes3::new(), |archive, n| archive.file(format!("f{n}\\bucket.dds"), b"x"));
     dir.archive("a.bsa", &archive.build());
-    let paths = "files of this name:\n  f0/bucket.dds\n  f1/bucket.dds\n  f2/bucket.dds\n  f3/bucket.dds\n  \
-                 and 2 more\n";
+    let paths = "files with this name:\n  f0/bucket.dds\n  f1/bucket.dds\n  f2/bucket.dds\n  f3/bucket.dds\n\
+                 \x20 and 2 more\n";
     let finished = dir.run(["which", "--in", "a.bsa", "textures/bucket.DDS"]);
     assert_eq!(
         (finished.code, finished.err),

@@ -129,8 +129,8 @@ fn the_folder_of_a_mod_in_the_data_folder_is_noted_with_advice_that_breaks_nothi
         assert!(text.contains(&format!("in the folder Data/{name}; ")), "{text}");
         let advice = match *name {
             "Root" => format!("into {game}, beside the game's program"),
-            "skse64_2_02_06" => format!("skse64_loader.exe, so put what is in it into {game}, and not"),
-            _ => format!("move what is in it up, into {game}/Data"),
+            "skse64_2_02_06" => format!("skse64_loader.exe, so put its contents into {game}, and not"),
+            _ => format!("move its contents up, into {game}/Data"),
         };
         assert!(text.contains(&advice), "{text}");
     }

@@ -89,7 +89,7 @@ fn a_path_on_the_disk_is_about_that_copy_and_no_other() {
     check(&format!("{mods}/Low/textures/none.dds"), ("not-here", "not-found", "no such file"));
     check("Data/misc/base.bsa.txt", ("not-here", "not-found", "no such file"));
     check("Data/Base.bsa/misc/base.bsa.txt", ("wins", "there", "is from here"));
-    check("Data/Base.bsa/misc/none.txt", ("not-here", "not-found", "no file of this path"));
+    check("Data/Base.bsa/misc/none.txt", ("not-here", "not-found", "no file with this path"));
     check(&format!("{mods}/High/Nobody.bsa/misc/nobody.bsa.txt"), ("not-loaded", "archive-unlisted", ""));
     check("Data/Nobody.bsa", ("not-loaded", "archive-shadowed", "in a higher folder"));
     check(&format!("{mods}/High/Nobody.bsa"), ("not-loaded", "archive-unlisted", "no INI file"));
@@ -2244,7 +2244,7 @@ fn a_name_is_known_with_what_logs_and_managers_add_to_it() {
     check(&world, "skyrimse", "Armor", ("wins", "there", "Vortex deployed 2 files; the game uses 2"));
     // A name may be that of a deeper file, too.
     let why = world.bsafs(&["why", "--in", "skyrimse", "own.dds"]);
-    assert!(why.contains("textures/deck/own.dds  a file of this name is at another path"), "{why}");
+    assert!(why.contains("textures/deck/own.dds  there is a file with this name at another path"), "{why}");
     let why = world.run(&["why", "skyrimes", "Mod.esp"]);
     assert!(why.out.contains("skyrimse  this name is similar"), "{why:?}");
 }

@@ -88,7 +88,7 @@ fn a_file_in_place_of_the_mountpoint_is_taken_for_an_archive() {
     let finished = dir.run(["mount", "a.bsa", "file"]);
     assert_eq!(finished.code, 65, "{finished:?}");
     assert!(
-        finished.err.starts_with("bsafs: file: a file is no folder to mount on, and this one is no archive"),
+        finished.err.starts_with("bsafs: file: neither a folder to mount on nor an archive"),
         "{finished:?}"
     );
     assert_eq!(fs::read(dir.path("file")).unwrap(), b"this is plain text\n");

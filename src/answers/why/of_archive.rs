@@ -91,7 +91,7 @@ impl<'a> Investigation<'a> {
                 }
             }
             Ok(false) => {
-                let text = "the archive has no file of this path";
+                let text = "the archive has no file with this path";
                 self.add(FateReason::new(Fate::NotHere, NOT_FOUND, archive, text));
             }
             Err(why) => self.add(FateReason::new(Fate::NotLoaded, UNOPENED, archive, why)),

@@ -507,7 +507,7 @@ impl<'a> Investigation<'a> {
                 let below = order.installation.as_ref().map(|it| it.title.mod_data).unwrap_or_default();
                 let text = match below {
                     "" => "the file is on the disk, but the mod manager does not pass it on".to_owned(),
-                    below => format!("of a mod, the game's data folder shows only the folder {below}"),
+                    below => format!("the game shows only the folder {below} of a mod"),
                 };
                 return FateReason::new(Fate::Ignored, "not-passed-on", file, text);
             }
@@ -560,7 +560,7 @@ impl<'a> Investigation<'a> {
             let reason = self.out_of_place(&file).unwrap_or_else(|| {
                 self.is_there = true;
                 let place = file.layer().path().join(file.path());
-                FateReason::new(Fate::Wins, SAME_NAME, &place, "the game has a file of this name from here")
+                FateReason::new(Fate::Wins, SAME_NAME, &place, "the game has a file with this name from here")
             });
             found.push(reason);
         }
@@ -650,5 +650,5 @@ pub(super) fn used(winner: &VfsFile) -> FateReason {
 }
 
 pub(super) fn same_name(path: &str) -> FateReason {
-    FateReason::remark(SAME_NAME, Path::new(path), "a file of this name is at another path")
+    FateReason::remark(SAME_NAME, Path::new(path), "there is a file with this name at another path")
 }

@@ -99,7 +99,7 @@ impl<'a> Investigation<'a> {
         let text = "Mod Organizer lists this but does not manage it: its files are in the game's own data \
                     folder";
         let reason = if self.is_unknown() {
-            let text = format!("{text}, which has no plugin or archive of this name");
+            let text = format!("{text}, which has no plugin or archive with this name");
             FateReason::new(Fate::NotHere, "mo2-unmanaged", Path::new(name), text)
         } else {
             FateReason::remark("mo2-unmanaged", Path::new(name), text)
@@ -214,7 +214,7 @@ impl<'a> Investigation<'a> {
             let is_pak = |path: &PathBuf| path.extension().is_some_and(|it| it.eq_ignore_ascii_case("pak"));
             let paks = self.walk(folder).iter().filter(|path| is_pak(path)).count();
             let paks = if paks > 0 { format!("; it has {}", count(paks, "Pak file")) } else { String::new() };
-            let text = format!("of a mod, the game's data folder shows only the folder {data}{paks}");
+            let text = format!("the game shows only the folder {data} of a mod{paks}");
             reasons.push(FateReason::new(Fate::Ignored, "nothing-for-game", folder, text));
         }
         reasons
@@ -228,7 +228,7 @@ impl<'a> Investigation<'a> {
         let text = match hidden.len() {
             1 => "the mod has this file or folder hidden in Mod Organizer; unhide it there".to_owned(),
             many => {
-                format!("the mod has {many} files or folders hidden in Mod Organizer, of which this is one")
+                format!("the mod has {many} files or folders hidden in Mod Organizer; this is one of them")
             }
         };
         Some(FateReason::new(Fate::Off, "mo2-hidden", first, text))
@@ -312,7 +312,7 @@ impl<'a> Investigation<'a> {
             }
             Some(folder) => {
                 let number = count(found, "file");
-                let text = format!("a mod manager deployed {number}, of which the game uses none");
+                let text = format!("a mod manager deployed {number}, but the game uses none of them");
                 self.add(FateReason::new(Fate::Ignored, "nothing-for-game", folder, text));
             }
             None if name.contains('/') || matches!(name, "" | "." | "..") => {}
@@ -392,7 +392,7 @@ impl<'a> Investigation<'a> {
                 self.add(FateReason::new(Fate::NotDeployed, NOT_DEPLOYED, &name, text));
             } else {
                 let text =
-                    format!("{manager} deployed {}, of which the game uses none", count(files, "file"));
+                    format!("{manager} deployed {}, but the game uses none of them", count(files, "file"));
                 self.add(FateReason::new(Fate::Ignored, "nothing-for-game", &name, text));
             }
             if let Some((path, state)) = first {

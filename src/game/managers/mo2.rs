@@ -472,7 +472,7 @@ impl<'a> Instance<'a> {
     fn report_misplaced(&self, path: &Path, data: &str, notes: &mut Vec<Note>) {
         let Ok(names) = self.disk.names(path) else { return };
         for name in names.iter().filter(|name| is_plugin(name) || is_archive_name(name.as_bytes())) {
-            let text = format!("left out: of this mod, the game's data folder shows only the folder {data}");
+            let text = format!("left out: the game shows only the folder {data} of this mod");
             notes.push(Note::new(NoteCode::LooseDisabled, path.join(name).to_string_lossy(), text));
         }
     }

@@ -239,7 +239,7 @@ impl<'a> ArchivePlanner<'a> {
                 .filter_map(|file| file.needs)
                 .any(|needs| needs.paths.iter().any(|path| (self.find_in_subfolder)(path).is_some()));
             let text = if is_installed {
-                "JIP LN NVSE puts the archive of this name above others; bsafs does not"
+                "JIP LN NVSE puts the archive with this name above others; bsafs does not"
             } else {
                 "it has no effect without JIP LN NVSE (NVSE/Plugins/jip_nvse.dll), which is not there"
             };

@@ -59,9 +59,9 @@ pub(crate) fn in_data(disk: &Disk, data: &DataFolder, game: &Path) -> Vec<Note> 
         }
         let shown = data.path.file_name().unwrap_or_default().shown();
         let advice = if same(name, ROOT) {
-            format!("put what is in it into {}, beside the game's program", game.shown())
+            format!("put its contents into {}, beside the game's program", game.shown())
         } else {
-            content.advice(game, &format!("move what is in it up, into {}", data.path.shown()))
+            content.advice(game, &format!("move its contents up, into {}", data.path.shown()))
         };
         let text = format!("the game does not look in the folder {shown}/{}; {advice}", name.shown());
         Some(Note::new(NoteCode::ModNested, path.to_string_lossy(), text))
@@ -97,7 +97,7 @@ impl Content {
     fn advice(&self, game: &Path, otherwise: &str) -> String {
         match &self.program {
             Some(program) => format!(
-                "it has programs such as {}, so put what is in it into {}, and not into the data folder",
+                "it has programs such as {}, so put its contents into {}, and not into the data folder",
                 program.shown(),
                 game.shown()
             ),

@@ -340,7 +340,7 @@ impl Header {
         }
         let flaw = match Self::parse_whole(&bytes) {
             None if bytes.is_empty() => None,
-            None => Some("it does not begin as a plugin does"),
+            None => Some("it does not begin like a plugin"),
             // What is beyond the limit is not needed.
             Some((_, false)) if bytes.len() < HEADER_MAX => Some("its header is cut off or damaged"),
             Some(_) => None,

@@ -224,8 +224,7 @@ impl Mount {
         let [_, .., last] = &self.paths[..] else { return failure };
         let is_about_it = failure.what.starts_with(&format!("{}: ", last.shown()));
         if is_about_it && !Profile::is_called_source(last) && last.is_file() {
-            failure.what =
-                format!("{}: a file is no folder to mount on, and this one is no archive", last.shown());
+            failure.what = format!("{}: neither a folder to mount on nor an archive", last.shown());
         }
         failure
     }

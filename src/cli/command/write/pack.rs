@@ -620,7 +620,7 @@ fn path_list(path: &Path) -> Result<PathList, Failure> {
 fn print_effects(out: &mut Output, changes: &[Effect], is_all: bool) -> Result<(), OutputError> {
     let then = |change: &Effect| match &*change.other {
         "" => "nothing has the path then".to_owned(),
-        other => format!("the game then shows that of {}", other.shown()),
+        other => format!("the game then shows the one from {}", other.shown()),
     };
     let mut unloaded: BTreeMap<(&str, bool), Vec<&Effect>> = BTreeMap::new();
     for change in changes.iter().filter(|it| it.kind == EffectKind::Unloaded) {
@@ -643,7 +643,7 @@ fn print_effects(out: &mut Output, changes: &[Effect], is_all: bool) -> Result<(
             let (what, then) = match kind {
                 EffectKind::Wins => (
                     "wins once it is packed; until now,",
-                    format!("the game shows that of {}", change.other.shown()),
+                    format!("the game shows the one from {}", change.other.shown()),
                 ),
                 EffectKind::Gone => ("is in an archive that is replaced, and in no new one;", then(change)),
                 _ if change.now == Fate::Wins => {
