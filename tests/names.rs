@@ -249,6 +249,7 @@ fn a_hash_of_no_platform_is_odd_but_not_damage() {
     let edited = Tes4::new(103).add("a", Tes4File::new("b.dds", "x").with_hash(7)).file("a", "c.dds", "x");
     let odd = "odd: archive: the game searches by hash and will not find 1 file: the hash is not that of the \
                name; mod managers do this on purpose (archive invalidation) (a/b.dds)\n";
-    let last = "archive: 2 files, nothing wrong found; 2 have no checksum\n";
+    let last = "archive: 2 files, the content is right, but the game does not find all of it; \
+                2 have no checksum\n";
     assert_eq!(verify(edited.build()), format!("{odd}{last}"));
 }

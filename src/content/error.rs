@@ -58,7 +58,7 @@ pub enum Reason {
     Changed,
     /// The extent lies beyond the end of the archive.
     BeyondEnd,
-    /// The extent overlaps the tables of the archive, whose bytes are no content.
+    /// The extent begins inside the tables of the archive, whose bytes are no content.
     InTables,
     /// The extent's prefix is longer than the extent.
     Prefix,

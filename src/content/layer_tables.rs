@@ -82,9 +82,10 @@ impl LayerTables {
         (0..self.extents.count()).any(|index| end(self.extents.get(index)) > len)
     }
 
-    /// Whether an extent has bytes of the tables.
-    pub(crate) fn overlap(&self, extent: &Extent) -> bool {
-        extent.packed > 0 && self.ranges.iter().any(|range| extent.overlaps(range))
+    /// Whether an extent begins inside the tables. One that only ends there may be whole: some packers state
+    /// too many bytes, and the names of a BA2 follow its data.
+    pub(crate) fn have_start(&self, extent: &Extent) -> bool {
+        extent.packed > 0 && self.ranges.iter().any(|range| range.contains(&extent.offset))
     }
 
     pub(crate) fn textures(&self) -> TextureForm {

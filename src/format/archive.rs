@@ -153,11 +153,6 @@ impl Extent {
     pub fn is_sized_by_decoding(&self) -> bool {
         self.codec == Codec::Lzss
     }
-
-    /// Whether it has bytes of a range of the archive.
-    pub(crate) fn overlaps(&self, range: &Range<u64>) -> bool {
-        self.offset < range.end && self.offset.saturating_add(u64::from(self.packed)) > range.start
-    }
 }
 
 named! {

@@ -209,7 +209,9 @@ fn data_in_tables(archive: &Archive<'_>) -> Vec<u32> {
     for (index, entry) in (0_u32..).zip(archive.entries()) {
         let mut is_in_tables = false;
         for extent in extents.by_ref().take(usize::from(entry.extents)) {
-            is_in_tables |= extent.packed > 0 && archive.tables.iter().any(|range| extent.overlaps(range));
+            let end = extent.offset.saturating_add(u64::from(extent.packed));
+            let is_in = |table: &std::ops::Range<u64>| extent.offset < table.end && end > table.start;
+            is_in_tables |= extent.packed > 0 && archive.tables.iter().any(is_in);
         }
         if is_in_tables {
             found.push(index);

@@ -289,7 +289,7 @@ impl<'s> FileExtent<'s> {
     }
 
     /// Checks the unpacked size, in bytes, before a buffer is allocated for it. The size must be within its
-    /// limit, and the packed bytes must be able to yield it. No bytes may be those of the tables, and stored
+    /// limit, and the packed bytes must be able to yield it. They may not begin inside the tables, and stored
     /// bytes must lie within the archive. Unless the codec is `Stored`, they must also be within their own
     /// limit, and no more than data of this size can need.
     fn check_size(self, size: u32) -> Result<(), Reason> {
@@ -299,7 +299,7 @@ impl<'s> FileExtent<'s> {
         if u64::from(size) > codec::max_unpacked(extent.codec, packed) || size > limits.extent {
             return Err(Reason::UnpackedSize(size));
         }
-        if self.archive.tables.overlap(&extent) {
+        if self.archive.tables.have_start(&extent) {
             return Err(Reason::InTables);
         }
         let available = self.archive.available(&extent);
@@ -402,7 +402,7 @@ impl ArchiveContent {
         out: &mut [u8],
     ) -> Result<(), Reason> {
         let extent = self.tables.extent(index);
-        if self.tables.overlap(&extent) {
+        if self.tables.have_start(&extent) {
             return Err(Reason::InTables);
         }
         // A stored extent is its prefix and its data, so the prefix has the length that the data leaves.
