@@ -10,7 +10,9 @@ use crate::game::caseless::fold;
 use crate::game::disk::Disk;
 use crate::game::settings::ini::IniFiles;
 use crate::game::settings::settings_text::name_of;
-use crate::game::titles::title::{ActiveRule, ExtenderPlugin, MasterRule, OrderRule, PluginRules, TestFiles};
+use crate::game::titles::title::{
+    ActiveRule, ExtenderPlugin, MasterRule, OrderRule, PluginRules, SmallPlugins, TestFiles,
+};
 use crate::kinds::{PLUGINS, ends, is_plugin};
 use crate::note::{Because, Note, NoteCode, Setting};
 use crate::read::{Reader, UnexpectedEnd};
@@ -176,32 +178,35 @@ pub(crate) fn add_implied(
 /// Takes active plugins out of the order that are past a limit of the game, which loads the first that fit,
 /// and adds notes on them. The limits are those of full plugins and of each kind of small ones.
 pub(crate) fn take_past_limits(
-    (full_max, small): (usize, &[(u32, usize)]),
+    (full_max, small): (usize, &[SmallPlugins]),
     active: &mut Vec<usize>,
     plugins: &[Plugin],
     notes: &mut Vec<Note>,
 ) -> Vec<usize> {
     let kind = |at: usize| {
         let plugin = &plugins[at];
-        let of_flag = small.iter().position(|(flag, _)| plugin.header.flags & flag != 0);
+        let of_flag = small.iter().position(|kind| plugin.header.flags & kind.flag != 0);
         of_flag.or_else(|| (!small.is_empty() && ends(&plugin.folded, &PLUGINS[2..])).then_some(0))
     };
-    let is_used = |wanted: &usize| active.iter().any(|&at| kind(at) == Some(*wanted));
-    let full_max = full_max.saturating_sub((0..small.len()).filter(is_used).count());
     let mut counts = vec![0; small.len() + 1];
+    for &at in active.iter() {
+        counts[kind(at).unwrap_or(small.len())] += 1;
+    }
+    let kinds_used = counts.iter().take(small.len()).filter(|count| **count > 0).count();
+    let full = SmallPlugins { name: "full", flag: 0, max: full_max.saturating_sub(kinds_used) };
+    counts.fill(0);
     let mut is_past = |at: &mut usize| {
-        let kind = kind(*at);
-        let max = kind.map_or(full_max, |kind| small[kind].1);
-        let count = &mut counts[kind.map_or(small.len(), |kind| kind)];
-        *count += 1;
-        if *count > max {
-            let what = if kind.is_some() { "small" } else { "full" };
+        let kind = kind(*at).unwrap_or(small.len());
+        let SmallPlugins { name, max, .. } = small.get(kind).unwrap_or(&full);
+        counts[kind] += 1;
+        let is_past = counts[kind] > *max;
+        if is_past {
             let text = format!(
-                "the game loads at most {max} {what} plugins, and {max} come before this one; turn others off"
+                "the game loads at most {max} {name} plugins, and {max} come before this one; turn others off"
             );
             notes.push(Note::new(NoteCode::PluginIgnored, excerpt(&plugins[*at].name), text));
         }
-        *count > max
+        is_past
     };
     active.extract_if(.., &mut is_past).collect()
 }

@@ -3,8 +3,8 @@
 use super::packing::{self, DOT_BSA, FALLOUT4_ENDINGS};
 use super::title::{
     ActiveRule, AttachRule, ExtenderPlugin, Identity, IniFile, IniPlace, IniRole, IniRules, LONG, ListRules,
-    LooseSetting, MasterRule, NO_LISTS, NO_PLUGINS, NewerArchives, OrderRule, PluginRules, SHORT, TestFiles,
-    Title, UNKNOWN, ini, ini_outside_profiles,
+    LooseSetting, MasterRule, NO_LISTS, NO_PLUGINS, NewerArchives, OrderRule, PluginRules, SHORT,
+    SmallPlugins, TestFiles, Title, UNKNOWN, ini, ini_outside_profiles,
 };
 use super::vanilla;
 use crate::game::archive_version::ArchiveVersion::{Ba2, Bsa};
@@ -102,7 +102,7 @@ const SKYRIMSE_NAMES: StoreNames = StoreNames {
 };
 
 /// Light plugins since Skyrim Special Edition.
-const LIGHT: &[(u32, usize)] = &[(0x200, 4096)];
+const LIGHT: &[SmallPlugins] = &[SmallPlugins { name: "light", flag: packing::LIGHT, max: 4096 }];
 
 const SKYRIMSE_PLUGINS: PluginRules = PluginRules {
     full_max: 255,
@@ -442,7 +442,10 @@ pub(super) static STARFIELD: Title = Title {
     },
     plugins: PluginRules {
         full_max: 255,
-        small: &[(0x100, 4096), (0x400, 256)],
+        small: &[
+            SmallPlugins { name: "light", flag: 0x100, max: 4096 },
+            SmallPlugins { name: "medium", flag: 0x400, max: 256 },
+        ],
         hard_coded: &[
             "Starfield.esm",
             "Constellation.esm",

@@ -66,7 +66,8 @@ pub(super) const FALLOUT4_ENDINGS: [&str; 2] = [" - Main.ba2", " - Textures.ba2"
 const BSA_MAX: u64 = (1 << 31) - 1;
 /// The largest archive that the Creation Kit reads.
 const BA2_MAX: u64 = (1 << 32) - 1;
-const LIGHT: u32 = 0x200;
+/// The flag of a light plugin since Skyrim Special Edition; Starfield has another.
+pub(super) const LIGHT: u32 = 0x200;
 
 const SKYRIM_DUMMY: DummyPlugin =
     DummyPlugin { ending: PLUGINS[0], flags: 0, form: Some(43), version: 1.7, next_id: 0x800, master: None };

@@ -233,9 +233,8 @@ pub struct PluginRules {
     /// Maximum number of active full plugins. One less for each kind of small ones that is active
     /// (libloadorder, `active_plugins.md`).
     pub full_max: usize,
-    /// The flags of small plugins, which share an index, and the maximum number of active ones. Those that
-    /// end in `.esl` are of the first kind.
-    pub small: &'static [(u32, usize)],
+    /// The kinds of plugins that share an index. Those that end in `.esl` are of the first kind.
+    pub small: &'static [SmallPlugins],
     /// The plugin of a script extender without which the game loads no `.esl` plugin, if it needs one.
     pub esl_needs: Option<&'static ExtenderPlugin>,
     /// Plugins of the game's official add-ons that are in none of the lists above.
@@ -244,6 +243,16 @@ pub struct PluginRules {
     pub never_shipped: &'static [&'static str],
     /// Whether blueprint plugins load last, and `BlueprintShips-X.esm` is active if `X` is.
     pub blueprints: bool,
+}
+
+/// A kind of plugins that share an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SmallPlugins {
+    pub name: &'static str,
+    /// The flag in the header.
+    pub flag: u32,
+    /// Maximum number of active ones.
+    pub max: usize,
 }
 
 /// How an active plugin attaches archives. `P` stands for its name without the extension.
