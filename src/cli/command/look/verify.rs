@@ -398,12 +398,14 @@ impl Findings {
         for note in &self.notes {
             writeln!(out, "odd: {}: {}", note.subject.shown(), note.to_string().shown())?;
         }
+        let hides_files = self.notes.iter().any(|note| note.code.hides_files());
         let verdict = match (self.bad.len(), self.not_looked_at) {
             (0, 0) if self.is_damaged => "the archive is damaged".into(),
-            (0, 0) if self.notes.iter().any(|note| note.code.hides_files()) => {
-                "the content is right, but the game does not find all of it".into()
-            }
+            (0, 0) if hides_files => "the content is right, but the game does not find all of it".into(),
             (0, 0) => "nothing wrong found".into(),
+            (0, unseen) if hides_files => {
+                format!("{unseen} not looked at, and the game does not find all of the rest")
+            }
             (bad, 0) => format!("{bad} bad"),
             (0, unseen) => format!("{unseen} not looked at, nothing wrong found in the rest"),
             (bad, unseen) => format!("{bad} bad, {unseen} not looked at"),
