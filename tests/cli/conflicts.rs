@@ -190,8 +190,18 @@ fn an_answer_about_a_part_of_the_files_says_nothing_of_the_whole() {
         let page = fs::read_to_string(dir.path("page.html")).unwrap();
         assert!(!page.contains("fully hidden") && page.contains(&format!("only {words}</title>")), "{words}");
     }
-    let of = dir.run(["conflicts", "A", "B", "--of", "B"]).success();
-    assert!(of.contains("  Asked about          B: hides 1 file of 1 layer, loses 0 to 0 layers\n"), "{of}");
+    // `--of` says nothing of other layers, of which one may be fully hidden.
+    for (of, says) in [
+        ("B", "B: hides 1 file of 1 layer, loses 0 to 0 layers\n"),
+        ("A", "A: hides 0 files of 0 layers, loses 1 to 1 layer\n"),
+    ] {
+        let shown = dir.run(["conflicts", "A", "B", "--of", of]).success();
+        assert!(shown.contains(&format!("  Asked about          {says}")), "{shown}");
+        assert!(!shown.contains("fully hidden"), "{shown}");
+    }
+    fs::remove_dir_all(dir.path("A/meshes")).unwrap();
+    let shown = dir.run(["conflicts", "A", "B", "--of", "A"]).success();
+    assert!(shown.contains("loses 1 to 1 layer, and no file of it wins\n"), "{shown}");
     let diff = dir.run(["diff", "A", "B", "-g", "*.pex"]);
     assert!(diff.out.ends_with("; only --glob *.pex\n"), "{diff:?}");
 }

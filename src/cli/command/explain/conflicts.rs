@@ -487,11 +487,14 @@ impl FoundConflicts {
             "not compared".to_owned()
         };
         let mut facts = Vec::new();
-        if let Some(of) = &self.of {
-            facts.push(("Asked about", format!("{}: {}", of.shown(), self.hides_and_loses())));
-        }
         // A mod that loses a part of its files may win others.
-        if self.part.is_none() {
+        if let Some(of) = &self.of {
+            // Of other mods nothing is said.
+            let all = self.shown_layers().fold(Tally::default(), |sum, (_, tally)| sum.plus(*tally));
+            let is_hidden = self.part.is_none() && all.is_wholly_shadowed();
+            let fully = if is_hidden { ", and no file of it wins" } else { "" };
+            facts.push(("Asked about", format!("{}: {}{fully}", of.shown(), self.hides_and_loses())));
+        } else if self.part.is_none() {
             let hidden = self.fully_hidden();
             let fully = match hidden.len() {
                 0 => "none".to_owned(),
