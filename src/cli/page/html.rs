@@ -52,7 +52,6 @@ impl Page {
         let (pictures, shown) = Pictures::of(&rows, &steps("looking for differences", textures));
         // What names every pair and layer goes before files: who finds no pair of a mod sees no conflict.
         let mut last = Body::default();
-        lists.iter().filter(|list| list.is_closed).for_each(|list| last.add_lines(list));
         last.add_layers(&layers);
         let mut body = Body { is_small: files <= SMALL, reserved: last.text.len(), ..Body::default() };
         body.reserved += sections()
@@ -64,12 +63,13 @@ impl Page {
         for part in parts.iter().filter(|part| !part.sections.is_empty()) {
             body.add_part(part, &mut next);
         }
+        lists.iter().filter(|list| list.is_closed).for_each(|list| body.add_lines(list));
         body.end(&last.text);
         let unpictured = textures - shown.iter().flatten().filter(|row| !row.is_left_out).count();
         let left = [
             (unpictured, format!("pictures of {}", count(unpictured, "texture"))),
             (files - body.listed, count(files - body.listed, "file")),
-            (body.lines_left + last.lines_left, count(body.lines_left + last.lines_left, "line")),
+            (body.lines_left, count(body.lines_left, "line")),
             (last.layers_left, count(last.layers_left, "layer")),
         ];
         let left: Vec<String> =
@@ -157,6 +157,7 @@ impl Body {
 
     /// Adds a file or a folder, as [`Self::add`] does, if there is room for all headings besides.
     fn add_file(&mut self, text: &str) -> bool {
+        self.is_full |= self.listed == PAGE_FILES_MAX;
         self.is_full |= self.text.len() + text.len() + self.reserved > PAGE_TEXT_MAX;
         !self.is_full && self.add(text)
     }
