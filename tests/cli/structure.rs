@@ -88,10 +88,21 @@ fn verify_and_info_say_that_an_archive_was_not_finished_or_has_no_files() {
 #[test]
 fn a_file_whose_data_lies_in_the_tables_is_bad_for_every_command() {
     let dir = TestDir::new();
-    for version in [103, 104, 105] {
+    let bsa = |version, flags| {
         let inside = Tes4File::new("b.nif", "x".repeat(30)).record_offset(40);
-        let archive = Tes4::new(version).flags(NAMES).add("meshes", inside).file("meshes", "c.nif", "right");
-        dir.archive("a.bsa", &archive.build());
+        let archive = Tes4::new(version).flags(NAMES | flags);
+        archive.add("meshes", inside).file("meshes", "c.nif", "right").build()
+    };
+    let inside = |chunk: Chunk| Ba2File::general("meshes/b.nif").chunk(chunk.offset(4));
+    let ba2 = |chunk| Ba2::general(1).add(inside(chunk)).file("meshes/c.nif", "right").build();
+    for (version, archive) in [
+        (103, bsa(103, 0)),
+        (104, bsa(104, 0)),
+        (105, bsa(105, 0)),
+        (1, ba2(Chunk::stored("x".repeat(30)))),
+        (1, ba2(Chunk::zlib("x".repeat(30)))),
+    ] {
+        dir.archive("a.bsa", &archive);
         for arguments in [
             &["verify", "a.bsa"][..],
             &["verify", "-q", "a.bsa"],

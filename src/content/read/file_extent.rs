@@ -296,11 +296,11 @@ impl<'s> FileExtent<'s> {
         let extent = self.record();
         let packed = u64::from(extent.packed);
         let limits = &self.archive.resources.limits;
-        if u64::from(size) > codec::max_unpacked(extent.codec, packed) || size > limits.extent {
-            return Err(Reason::UnpackedSize(size));
-        }
         if self.archive.tables.have_start(&extent) {
             return Err(Reason::InTables);
+        }
+        if u64::from(size) > codec::max_unpacked(extent.codec, packed) || size > limits.extent {
+            return Err(Reason::UnpackedSize(size));
         }
         let available = self.archive.available(&extent);
         let is_stored = extent.codec == Codec::Stored;
